@@ -1,0 +1,19 @@
+"""The one error of the planner."""
+
+from __future__ import annotations
+
+
+class PlanError(ValueError):
+    """A network, a size or a budget that cannot be planned; the message says which and why."""
+
+
+class InfeasibleBudget(PlanError):
+    """A budget below what any plan needs.
+
+    Attributes:
+        smallest: the smallest budget, in bytes, for which a plan was found.
+    """
+
+    def __init__(self, message: str, smallest: int) -> None:
+        super().__init__(message)
+        self.smallest = smallest

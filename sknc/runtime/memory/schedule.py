@@ -1,0 +1,238 @@
+"""Schedules and what they cost: one walk over the steps that keeps, moves and recomputes tensors as told.
+
+The liveness timeline, the paper's techniques (sections 3.2 to 3.4) and the planner's own choices are all
+schedules; this walk is the only place that says what a schedule holds, moves and computes again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from .errors import PlanError
+from .graph import StepGraph, Timeline
+
+KEEP = "keep"
+RECOMPUTE = "recompute"
+HOST = "host"
+DISK = "disk"
+ACTIONS = (KEEP, RECOMPUTE, HOST, DISK)
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """What happens to each tensor between its last forward use and its first backward use.
+
+    Attributes:
+        actions: one of ACTIONS for each tensor of the graph.
+        memory_centric: layers whose recomputed outputs are freed as soon as the chain has read them.
+        prefetch: for a step, the moved tensors that it brings back for a later step.
+    """
+
+    actions: tuple[str, ...]
+    memory_centric: frozenset[int] = frozenset()
+    prefetch: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a schedule costs.
+
+    Attributes:
+        timeline: the device, by step.
+        host: bytes held by the host, by step.
+        disk: bytes held on disk, by step.
+        moved_out: bytes copied from the device.
+        moved_in: bytes copied back.
+        recomputed: for each layer, how often its forward step ran again.
+    """
+
+    timeline: Timeline
+    host: tuple[int, ...]
+    disk: tuple[int, ...]
+    moved_out: int
+    moved_in: int
+    recomputed: tuple[int, ...]
+
+    @property
+    def extra(self) -> int:
+        """Forward steps that ran again."""
+        return sum(self.recomputed)
+
+
+def keep_everything(graph: StepGraph) -> Schedule:
+    """The schedule of liveness alone."""
+    return Schedule((KEEP,) * len(graph.tensors))
+
+
+def last_needed(graph: StepGraph, actions: tuple[str, ...]) -> list[int]:
+    """The last step for which each tensor has to be at hand, also as the input of a recomputation.
+
+    Args:
+        graph: the step graph.
+        actions: the action for each tensor.
+
+    Returns:
+        For each tensor, a step counted from 0.
+    """
+    last = list(graph.last_use)
+    for node in reversed(graph.nodes):
+        again = [
+            last[tensor]
+            for tensor in node.outputs
+            if actions[tensor] == RECOMPUTE and last[tensor] > graph.last_forward[tensor]
+        ]
+        for tensor in node.inputs if again else ():
+            last[tensor] = max(last[tensor], *again)
+    return last
+
+
+def walk(graph: StepGraph, schedule: Schedule) -> Outcome:
+    """Follow a schedule through one training iteration.
+
+    Args:
+        graph: the step graph.
+        schedule: one action for each tensor.
+
+    Returns:
+        What it holds, moves and computes again.
+
+    Raises:
+        PlanError: when the schedule does not fit the graph, or drops a tensor that cannot be recomputed.
+    """
+    if len(schedule.actions) != len(graph.tensors):
+        raise PlanError(
+            f"a schedule for {len(schedule.actions)} tensors does not fit a graph of {len(graph.tensors)}"
+        )
+    for number, action in enumerate(schedule.actions):
+        tensor = graph.tensors[number]
+        if action not in ACTIONS or (
+            action == RECOMPUTE and (tensor.gradient or not graph.nodes[tensor.layer].outputs)
+        ):
+            raise PlanError(f"'{action}' is no action for tensor '{tensor.name}'")
+    return _Walk(graph, schedule).run()
+
+
+class _Walk:
+    """The state of one walk: what is on the device, what has a copy elsewhere."""
+
+    def __init__(self, graph: StepGraph, schedule: Schedule) -> None:
+        self.graph = graph
+        self.actions = schedule.actions
+        self.schedule = schedule
+        self.last = last_needed(graph, schedule.actions)
+        self.resident: set[int] = set()
+        self.held = self.most = self.count = self.now = 0
+        self.away = {HOST: 0, DISK: 0}
+        self.copied: set[int] = set()
+        self.moved_out = self.moved_in = 0
+        self.recomputed = [0] * len(graph.nodes)
+
+    def run(self) -> Outcome:
+        sizes, counts, host, disk = [], [], [], []
+        for number, step in enumerate(self.graph.steps):
+            self.now, self.most, self.count = number, 0, 0
+            self.fetch(step.reads, frozenset(step.reads))
+            for tensor in self.schedule.prefetch.get(number, ()):
+                if tensor in self.copied:
+                    self.bring(tensor)
+            for tensor in step.writes:
+                self.hold(tensor)
+            self.mark(step.scratch)
+            sizes.append(self.most)
+            counts.append(self.count)
+            self.leave(step.touches)
+            host.append(self.away[HOST])
+            disk.append(self.away[DISK])
+        timeline = Timeline(tuple(sizes), tuple(counts))
+        return Outcome(
+            timeline, tuple(host), tuple(disk), self.moved_out, self.moved_in, tuple(self.recomputed)
+        )
+
+    def hold(self, tensor: int) -> None:
+        if tensor not in self.resident:
+            self.resident.add(tensor)
+            self.held += self.graph.size(tensor)
+
+    def free(self, tensor: int) -> None:
+        if tensor in self.resident:
+            self.resident.remove(tensor)
+            self.held -= self.graph.size(tensor)
+
+    def mark(self, scratch: int) -> None:
+        if self.held + scratch >= self.most:
+            self.most, self.count = self.held + scratch, len(self.resident)
+
+    def bring(self, tensor: int) -> None:
+        if tensor not in self.resident:
+            self.moved_in += self.graph.size(tensor)
+            self.hold(tensor)
+
+    def leave(self, touched: tuple[int, ...]) -> None:
+        """Free what is not needed on the device after this step."""
+        graph, now = self.graph, self.now
+        for tensor in touched:
+            if self.last[tensor] <= now:
+                self.free(tensor)
+                if tensor in self.copied:
+                    self.copied.remove(tensor)
+                    self.away[self.actions[tensor]] -= graph.size(tensor)
+            elif graph.last_forward[tensor] == now and self.actions[tensor] != KEEP:
+                if self.actions[tensor] != RECOMPUTE:
+                    self.copied.add(tensor)
+                    self.away[self.actions[tensor]] += graph.size(tensor)
+                    self.moved_out += graph.size(tensor)
+                self.free(tensor)
+
+    def fetch(self, wanted: tuple[int, ...], needed: frozenset[int]) -> None:
+        """Have tensors on the device: bring back what was moved, compute again what was dropped."""
+        chain = self.chain(wanted)
+        readings: dict[int, int] = {}
+        for node in chain:
+            for tensor in self.graph.nodes[node].inputs:
+                readings[tensor] = readings.get(tensor, 0) + 1
+        for node in chain:
+            layer = self.graph.nodes[node]
+            self.recomputed[node] += 1
+            for tensor in layer.inputs:
+                if tensor in self.copied:
+                    self.bring(tensor)
+            for tensor in layer.outputs:
+                self.hold(tensor)
+            self.mark(self.graph.steps[node].scratch)
+            for tensor in layer.inputs:
+                readings[tensor] -= 1
+                if readings[tensor] == 0 and tensor not in needed:
+                    self.after_chain(tensor, node)
+        for node in chain:
+            for tensor in self.graph.nodes[node].outputs:
+                if tensor not in needed and self.last[tensor] < self.now:
+                    self.free(tensor)
+        for tensor in wanted:
+            if tensor in self.copied:
+                self.bring(tensor)
+
+    def after_chain(self, tensor: int, node: int) -> None:
+        """A chain has read this tensor for the last time; memory-centric, it goes if it was recomputed."""
+        if self.actions[tensor] == RECOMPUTE and node in self.schedule.memory_centric:
+            self.free(tensor)
+
+    def chain(self, wanted: tuple[int, ...]) -> list[int]:
+        """The layers to run again, in order, until every wanted tensor is there."""
+        order: list[int] = []
+        seen: set[int] = set()
+        stack = [(tensor, False) for tensor in reversed(wanted)]
+        while stack:
+            tensor, ready = stack.pop()
+            node = self.graph.tensors[tensor].layer
+            if ready:
+                order.append(node)
+                continue
+            if tensor in self.resident or tensor in self.copied or node in seen:
+                continue
+            if self.actions[tensor] != RECOMPUTE:
+                raise PlanError(f"tensor '{self.graph.tensors[tensor].name}' is gone at step {self.now + 1}")
+            seen.add(node)
+            stack.append((tensor, True))
+            stack.extend((source, False) for source in reversed(self.graph.nodes[node].inputs))
+        return order
