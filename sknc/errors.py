@@ -6,8 +6,15 @@ shown with its line. These are for the rest: wrong usage, a missing extra, a dis
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sknc.diagnostics import Diagnostic
+
 __all__ = [
     "EnvironmentProblem",
+    "FindingsError",
     "FolderNotOurs",
     "InputProblem",
     "MissingExtra",
@@ -78,3 +85,18 @@ class TrainingFailed(SkncError):
     """At least one training of a run failed; what is finished is kept."""
 
     default_status = 3
+
+
+class FindingsError(SkncError):
+    """The script has findings that keep it from being split.
+
+    Args:
+        message: how many there are, and in which file.
+        diagnostics: the findings.
+    """
+
+    default_status = 1
+
+    def __init__(self, message: str, diagnostics: Sequence[Diagnostic]) -> None:
+        super().__init__(message, hint="`sknc check` shows where; `sknc explain CODE` says why")
+        self.diagnostics = tuple(diagnostics)

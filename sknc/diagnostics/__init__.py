@@ -9,7 +9,7 @@ and reports one with `UNKNOWN_KIND.at(span, found="MULTICLAS", nearest="MULTICLA
 
 from sknc.diagnostics._model import Diagnostic, Note, Severity, Span, has_errors, in_order
 from sknc.diagnostics._registry import Rule, all_rules, find_rule, nearest_codes, rule
-from sknc.diagnostics.render import FORMATS, render, render_github, render_json, render_text
+from sknc.diagnostics.render import FORMATS, render, render_github, render_json, render_text, to_json
 
 __all__ = [
     "FORMATS",
@@ -28,4 +28,5 @@ __all__ = [
     "render_json",
     "render_text",
     "rule",
+    "to_json",
 ]

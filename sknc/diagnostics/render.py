@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
 from sknc.diagnostics._model import Diagnostic, Span, in_order
 
@@ -52,7 +53,12 @@ def render_text(diagnostics: Iterable[Diagnostic], sources: Sources, colour: boo
 
 def render_json(diagnostics: Iterable[Diagnostic]) -> str:
     """Render findings as one JSON object: {"schema": 1, "diagnostics": [...]}."""
-    found = [
+    return json.dumps({"schema": 1, "diagnostics": to_json(diagnostics)}, indent=2, ensure_ascii=False) + "\n"
+
+
+def to_json(diagnostics: Iterable[Diagnostic]) -> list[dict[str, Any]]:
+    """Return findings as JSON objects, in the order of the text."""
+    return [
         {
             "code": each.code,
             "severity": each.severity,
@@ -63,7 +69,6 @@ def render_json(diagnostics: Iterable[Diagnostic]) -> str:
         }
         for each in in_order(diagnostics)
     ]
-    return json.dumps({"schema": 1, "diagnostics": found}, indent=2, ensure_ascii=False) + "\n"
 
 
 def render_github(diagnostics: Iterable[Diagnostic]) -> str:

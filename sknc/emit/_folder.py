@@ -1,8 +1,8 @@
 """Replacing an output folder so that nobody ever sees half of it, and nothing that sknc did not write is lost.
 
-The new folder is written whole beside the old one and exchanged with it; then what sknc did not write (artifacts, results,
-a user's notes) is moved over, and the old one is removed. A journal inside the new folder says how far this is, so that
-the next command on the folder can finish it:
+The new folder is written whole beside the old one and exchanged with it; then what sknc did not write (artifacts,
+results, a user's notes) is moved over, and the old one is removed. A journal inside the new folder says how far this
+is, so that the next command on the folder can finish it:
 
     beside it, journal "writing"  -> it is dropped: the old folder still stands
     in place, journal "complete"  -> what is left to move is moved, the old folder is removed

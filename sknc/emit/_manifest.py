@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from sknc import __version__
+from sknc._version import __version__
 from sknc.errors import EnvironmentProblem, UnknownSchema
 
 MANIFEST = "manifest.json"

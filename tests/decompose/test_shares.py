@@ -31,7 +31,7 @@ def test_a_scalar_has_no_parts():
 
 
 def test_a_target_narrower_than_the_number_of_submodels():
-    with pytest.raises(NotDecomposable, match="3 numbers .* 4 parts") as caught:
+    with pytest.raises(NotDecomposable, match=r"3 numbers .* 4 parts") as caught:
         parts(3, 4)
     assert "3 submodels" in caught.value.hint
 
@@ -57,7 +57,7 @@ def test_grids(count, height, width, expected):
 
 
 def test_no_grid_fits():
-    with pytest.raises(NotDecomposable, match="7 patches .* 4x4") as caught:
+    with pytest.raises(NotDecomposable, match=r"7 patches .* 4x4") as caught:
         choose_grid(7, 4, 4)
     assert "6 submodels" in caught.value.hint
 

@@ -103,7 +103,7 @@ def test_an_unknown_schema_is_refused_by_name(folder):
 def test_a_users_file_in_the_way(folder):
     write(folder, version(1))
     (folder / "submodel_11.py").write_text("mine")
-    with pytest.raises(FolderNotOurs, match="submodel_11.py"):
+    with pytest.raises(FolderNotOurs, match=r"submodel_11\.py"):
         write(folder, version(0))
     assert (folder / "submodel_11.py").read_text() == "mine"
     assert alone(folder)
