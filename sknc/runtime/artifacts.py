@@ -109,6 +109,10 @@ def plain(value: Any) -> Any:
         return [plain(item) for item in value]
     if isinstance(value, (np.ndarray, np.generic)):
         return plain(value.tolist())
+    return _plain_scalar(value)
+
+
+def _plain_scalar(value: Any) -> Any:
     if isinstance(value, float):
         return value if np.isfinite(value) else None
     if value is None or isinstance(value, (str, int)):
@@ -116,7 +120,7 @@ def plain(value: Any) -> Any:
     if isinstance(value, bytes):
         return value.decode("utf-8", "replace")
     try:
-        return plain(float(value))
+        return _plain_scalar(float(value))
     except (TypeError, ValueError):
         return str(value)
 
@@ -146,8 +150,7 @@ def save_weights(path: str | os.PathLike[str], weights: Sequence[NDArray[Any]]) 
         with os.fdopen(handle, "wb") as stream:
             # numpy has no bfloat16 of its own and would store bare bytes; float32 holds every bfloat16.
             named = {
-                f"w{i:04d}": w.astype(np.float32) if w.dtype.name == "bfloat16" else w
-                for i, w in enumerate(weights)
+                f"w{i:04d}": w.astype(np.float32) if w.dtype.name == "bfloat16" else w for i, w in enumerate(weights)
             }
             savez: Any = np.savez
             savez(stream, **named)

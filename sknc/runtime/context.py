@@ -29,6 +29,15 @@ class Context:
         mode: "submodel", "original" or "composed".
         measures: "acc" and "loss", as the marker asks for.
         folder: the program's artifacts.
+        model: the model that was trained last.
+        fitted: whether it was trained, rather than loaded.
+        fits: for each call of `fit` its rows and steps, where they are known.
+        history: metrics by name over all epochs of all fits.
+        label_map: how labels name the classes, a `data.labels.LabelMap`.
+        generator_classes: whether the script's generator was called with this submodel's classes.
+        crop: [[top, bottom], [left, right]] that is cut off the model's output, or None.
+        last_call: the arguments of the original's last `fit`, by name.
+        results: more entries for result.json.
     """
 
     program: Path
@@ -46,6 +55,8 @@ class Context:
     peak_bytes: int | None = None
     label_map: Any = None
     generator_classes: bool = False
+    crop: Any = None
+    last_call: dict[str, Any] = field(default_factory=dict)
     results: dict[str, Any] = field(default_factory=dict)
     started: float = field(default_factory=time.perf_counter)
 
@@ -157,9 +168,7 @@ def begin(
     Raises:
         ProgramError: the arguments do not fit together, or the block was begun before.
     """
-    share = make_share(
-        kind, of=of, classes=classes, half=half, part=part, grid=grid, labels=labels, whole=whole
-    )
+    share = make_share(kind, of=of, classes=classes, half=half, part=part, grid=grid, labels=labels, whole=whole)
     program = Path(file).absolute()
     return open_block(Context(program, block, share, "submodel", folder=artifacts.folder(program)))
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 _told: set[str] = set()
 
 
@@ -13,4 +15,5 @@ def tell(message: str) -> None:
     """
     if message not in _told:
         _told.add(message)
-        print(f"skynnet: {message}", flush=True)
+        sys.stdout.write(f"skynnet: {message}\n")
+        sys.stdout.flush()

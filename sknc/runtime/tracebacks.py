@@ -38,11 +38,8 @@ def _entries(manifest: dict[str, Any]) -> list[dict[str, Any]]:
     entries: list[dict[str, Any]] = []
     for block in manifest.get("blocks", []):
         entries.extend(block.get("programs", []))
-    for key in ("composer", "original"):
-        if isinstance(manifest.get(key), dict):
-            entries.append(manifest[key])
-    for name, lines in manifest.get("lines", {}).items():
-        entries.append({"file": name, "lines": lines})
+    entries.extend(manifest[key] for key in ("composer", "original") if isinstance(manifest.get(key), dict))
+    entries.extend({"file": name, "lines": lines} for name, lines in manifest.get("lines", {}).items())
     return entries
 
 
@@ -95,6 +92,6 @@ def install(program: Path) -> None:
         previous(kind, error, trace)
         lines = explain(program, trace)
         if lines:
-            print("In the script that this program was made from:", *lines, sep="\n", file=sys.stderr)
+            sys.stderr.write("\n".join(["In the script that this program was made from:", *lines, ""]))
 
     sys.excepthook = hook

@@ -1,0 +1,207 @@
+"""`fit` and `finish`: what stands in a program for the script's training."""
+
+from __future__ import annotations
+
+import sys
+import time
+import warnings
+from typing import Any
+
+from .callbacks import own_callbacks, progress_callbacks
+from .checks import check_output, check_regression, input_rank, output_shape
+from .context import Context, current, event, session
+from .crops import crop_box, cropped
+from .data.arrays import leaves
+from .data.prepare import Call, Prepared, Task, prepare
+from .errors import BuildOnly, ProgramError
+from .frameworks import keras
+from .measuring import peak_bytes, reset_peak
+from .notes import tell
+from .saving import save
+
+# The order of the arguments of keras.Model.fit.
+POSITIONS = (
+    "x",
+    "y",
+    "batch_size",
+    "epochs",
+    "verbose",
+    "callbacks",
+    "validation_split",
+    "validation_data",
+    "shuffle",
+    "class_weight",
+    "sample_weight",
+    "initial_epoch",
+    "steps_per_epoch",
+    "validation_steps",
+    "validation_batch_size",
+    "validation_freq",
+)
+
+
+def named_arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
+    """Returns the arguments of `fit` by name.
+
+    Args:
+        args: positional arguments in Keras's order.
+        kwargs: named arguments; names that Keras does not know are left for it, or a user's own `fit`, to judge.
+
+    Raises:
+        TypeError: an argument is given twice, or there are too many.
+    """
+    if len(args) > len(POSITIONS):
+        raise TypeError(f"fit takes at most {len(POSITIONS)} arguments, {len(args)} were given")
+    call = dict(zip(POSITIONS, args, strict=False))
+    for name in kwargs:
+        if name in call:
+            raise TypeError(f"fit got two values for argument {name!r}")
+    return {**call, **kwargs}
+
+
+def fit(model: Any, *args: Any, **kwargs: Any) -> Any:
+    """Trains a model on this program's share, as `model.fit(...)` would on everything.
+
+    Args:
+        model: the compiled keras model.
+        *args: what the script passes to `fit`.
+        **kwargs: what the script passes to `fit`.
+
+    Returns:
+        The keras History.
+
+    Raises:
+        ProgramError: no share can be selected, or the model does not fit it.
+        BuildOnly: the program is executed only to build its model.
+    """
+    if session().build:
+        raise BuildOnly(model)
+    context = current()
+    if context.mode == "composed":
+        raise ProgramError("a composed model is made of trained submodels; skn_runtime.trained(...) stands for fit")
+    call = named_arguments(args, kwargs)
+    task = Task(context.share, context.label_map, context.generator_classes, input_rank(model))
+    prepared = prepare(task, call)
+    trained = _checked(context, model, prepared)
+    if context.mode == "original":
+        # What the original is measured on is found here later.
+        context.last_call = call
+    _remember_model(context, model)
+    history = _train(context, trained, prepared)
+    if trained is not model:
+        model.history = trained.history
+    context.label_map = prepared.label_map
+    return history
+
+
+def _checked(context: Context, model: Any, prepared: Prepared) -> Any:
+    """Returns the model to train: the given one, or the same with its output cut to this submodel's patch."""
+    share = context.share
+    if prepared.sample is None:
+        return model
+    shape = output_shape(model, prepared.sample)
+    check_output(model, share, shape)
+    if share.kind not in ("regression", "local_regression") or shape is None:
+        return model
+    wanted = tuple(leaves(prepared.sample.y)[0].shape)
+    last = keras().config.image_data_format() == "channels_last"
+    box = crop_box(share, shape, prepared.full_shape, last) if prepared.full_shape else None
+    if box is None:
+        check_regression(model, shape, wanted)
+        return model
+    context.crop = box
+    tell(f"the network makes whole images; its output is cut to this submodel's patch of {wanted[1]}x{wanted[2]}")
+    return cropped(model, box)
+
+
+def _remember_model(context: Context, model: Any) -> None:
+    before = context.model
+    if before is not None and before is not model and before.count_params() != model.count_params():
+        raise ProgramError(
+            f"the block trains two models, {before.name!r} and {model.name!r}; one block trains one model",
+            "put each model between markers of its own",
+        )
+    context.model = model
+
+
+def _train(context: Context, model: Any, prepared: Prepared) -> Any:
+    call = prepared.call
+    call["callbacks"] = own_callbacks(call.get("callbacks"), progress_callbacks(context, prepared.rows))
+    reset_peak()
+    start = time.perf_counter()
+    try:
+        with warnings.catch_warnings():
+            if prepared.remade:
+                # A share's length is found out by reading it; Keras takes its end for a shortage.
+                warnings.filterwarnings("ignore", message="Your input ran out of data")
+            history = model.fit(**call)
+    except Exception:
+        if prepared.failures.first is not None:
+            # tf.data wraps what a share says of the data; the program's own error is the clear one.
+            raise prepared.failures.first from None
+        raise
+    context.seconds += time.perf_counter() - start
+    peak = peak_bytes()
+    if peak is not None:
+        context.peak_bytes = max(peak, context.peak_bytes or 0)
+    context.fitted = True
+    context.epochs.extend(getattr(history, "epoch", ()))
+    for name, values in getattr(history, "history", {}).items():
+        context.history.setdefault(name, []).extend(values)
+    context.fits.append({"rows": prepared.rows, "steps": (getattr(history, "params", None) or {}).get("steps")})
+    return history
+
+
+def finish(model: Any = None) -> None:
+    """Saves the trained block and ends the program with status 0.
+
+    Args:
+        model: the model, where the script may have loaded instead of trained it.
+
+    Raises:
+        ProgramError: nothing was trained and no model given.
+        SystemExit: always, when all is saved.
+    """
+    if session().build:
+        raise BuildOnly(model if model is not None else current().model)
+    context = current()
+    trained = context.model if context.fitted else model
+    if trained is None:
+        raise ProgramError(
+            f"block {context.block} of {context.program.name} ended without training a model",
+            "the training must run when the script is run: look at the conditions around model.fit(...)",
+        )
+    if not context.fitted:
+        _check_loaded(context, trained)
+    result = save(context, trained)
+    event("done", **{name: result[name] for name in ("seconds", "parameters", "peak_bytes", "epochs")})
+    sys.stdout.write(_summary(context, result) + "\n")
+    sys.stdout.flush()
+    sys.stderr.flush()
+    raise SystemExit(0)
+
+
+def _check_loaded(context: Context, model: Any) -> None:
+    """A loaded model must be this submodel's: a file of the original's would go into the composition unseen."""
+    shapes = getattr(model, "output_shape", None)
+    if isinstance(shapes, tuple):
+        check_output(model, context.share, shapes)
+
+
+def _summary(context: Context, result: dict[str, Any]) -> str:
+    share = context.share
+    what = "whole"
+    if not share.whole and share.classes:
+        shown = ", ".join(map(str, share.classes[:8])) + (", ..." if len(share.classes) > 8 else "")
+        what = f"classes {shown}"
+    elif not share.whole:
+        what = f"half {share.half}" if share.part is None else f"part {share.part[0] + 1} of {share.part[1]}"
+    loss = result["metrics"].get("loss")
+    parts = [f"skynnet: {result['file']}: {what}", f"{result['parameters']:,} parameters"]
+    if result["loaded"]:
+        parts.append("loaded, not trained")
+    else:
+        parts.append(f"{result['epochs']} epochs in {result['seconds']:.1f} s")
+    if loss is not None:
+        parts.append(f"loss {loss:.4g}")
+    return ", ".join(parts)

@@ -1,0 +1,96 @@
+"""Programs in one process: each test begins its blocks anew, in a folder of its own."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")
+
+from sknc.runtime import context as contexts
+from sknc.runtime import notes
+
+CLASSES = (0, 2, 3)
+TOTAL = 6
+
+
+@pytest.fixture(autouse=True)
+def fresh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """No block has begun, nothing was told, and the working folder is empty."""
+    contexts.reset()
+    notes._told.clear()
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("SKN_PROGRESS", raising=False)
+    yield
+    contexts.reset()
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Path:
+    """A program file in an output folder."""
+    place = tmp_path / "split" / "submodel_00.py"
+    place.parent.mkdir()
+    place.write_text("# a program\n", encoding="utf-8")
+    return place
+
+
+@pytest.fixture
+def begin(program: Path) -> Callable[..., contexts.Context]:
+    """Begins a block: multiclass with CLASSES of TOTAL unless told otherwise."""
+
+    def start(**share: Any) -> contexts.Context:
+        chosen = share or {"kind": "multiclass", "of": TOTAL, "classes": list(CLASSES)}
+        return contexts.begin(str(program), block=chosen.pop("block", 0), **chosen)
+
+    return start
+
+
+class Recorder:
+    """Stands where a keras model stands and keeps what `fit` gives it, as numpy batches of one epoch."""
+
+    name = "recorder"
+    compiled = True
+    loss = "sparse_categorical_crossentropy"
+
+    def __init__(self, *output: int) -> None:
+        self.output = output
+        self.call: dict[str, Any] = {}
+
+    def __call__(self, x: Any, training: bool = False) -> Any:
+        return np.zeros((1, *self.output))
+
+    def get_weights(self) -> list[Any]:
+        return [np.zeros((2, 2))]
+
+    def count_params(self) -> int:
+        return 4
+
+    def fit(self, **call: Any) -> Any:
+        self.call = call
+
+        class History:
+            epoch = (0,)
+            history: dict[str, list[float]] = {"loss": [0.5]}  # noqa: RUF012
+            params: dict[str, Any] = {}  # noqa: RUF012
+
+        return History()
+
+
+@pytest.fixture
+def recorder() -> Recorder:
+    """A recorder with an output for each of CLASSES."""
+    return Recorder(len(CLASSES))
+
+
+@pytest.fixture
+def data() -> tuple[np.ndarray, np.ndarray]:
+    """Sixty rows, ten of each class, whose first input is the row number and second the class."""
+    y = np.arange(60) % TOTAL
+    x = np.stack([np.arange(60), y, np.ones(60), np.zeros(60)], axis=1).astype("float32")
+    return x, y
