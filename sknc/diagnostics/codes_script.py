@@ -1,0 +1,238 @@
+"""What can be wrong with what stands in a script and its blocks (SKN2xx)."""
+
+from __future__ import annotations
+
+from sknc.diagnostics._registry import rule
+
+_BLOCK = "#SKYNNET:BEGIN_MULTICLASS\n{}\n#SKYNNET:END\n"
+_NET = "model = keras.Sequential([keras.Input((64,)), keras.layers.Dense(10, activation='softmax')])\n"
+_COMPILE = "model.compile('adam', 'sparse_categorical_crossentropy')\n"
+_RIGHT = _BLOCK.format(_NET + _COMPILE + "model.fit(x_train, y_train)")
+
+NOT_DECODABLE = rule(
+    "SKN201",
+    "error",
+    "a file that is not text",
+    "the file cannot be read as text: {problem}",
+    "save it as UTF-8, or name its encoding in the first line: # -*- coding: latin-1 -*-",
+)
+NOT_PYTHON = rule(
+    "SKN202",
+    "error",
+    "a file that is not Python",
+    "this is not Python: {problem}",
+    "python -m py_compile on the file shows the same place",
+    wrong="model = Sequential([\n",
+    right="model = Sequential([])\n",
+)
+NO_TRAINING = rule(
+    "SKN203",
+    "error",
+    "a block that trains no network",
+    "no model.fit is reached in this block",
+    "put the lines that build, compile and fit the network between the markers; training by train_on_batch or"
+    " GradientTape loops cannot be split, put such a step into a train_step method of a keras.Model and call fit",
+    why="sknc finds the training as a call of fit on a Keras model that is made in the block.",
+    wrong=_BLOCK.format(_NET + "for x, y in batches:\n    model.train_on_batch(x, y)"),
+    right=_RIGHT,
+)
+UNREAD_MODEL = rule(
+    "SKN204",
+    "error",
+    "a network that sknc cannot read",
+    "the model that is trained here is made by code that sknc cannot read",
+    "build it in the block or in a function of this file with keras.Sequential, keras.Model or a subclass; a network"
+    " from another file or library cannot be narrowed",
+    wrong="from mynets import build\n" + _BLOCK.format("model = build()\nmodel.fit(x_train, y_train)"),
+    right=_RIGHT,
+)
+OUTSIDE = rule(
+    "SKN205",
+    "error",
+    "a network that is made outside the block",
+    "the model trained at line {line} is made here, outside the block",
+    "move #SKYNNET:BEGIN above this line",
+    why="Nothing outside a block is changed, so layers there could not be narrowed.",
+    wrong=_NET + _BLOCK.format(_COMPILE + "model.fit(x_train, y_train)"),
+    right=_RIGHT,
+)
+SEVERAL_MODELS = rule(
+    "SKN206",
+    "error",
+    "two networks in one block",
+    "a second model is trained in this block; the first is trained at line {line}",
+    "give each network a block of its own; adversarial networks, which train each other, cannot be split",
+    wrong=_BLOCK.format("a.fit(x, y)\nb.fit(x, y)"),
+    right=_BLOCK.format("a.fit(x, y)") + _BLOCK.format("b.fit(x, y)"),
+)
+SEVERAL_OUTPUTS = rule(
+    "SKN207",
+    "error",
+    "a network with several outputs",
+    "this model has {count} outputs",
+    "a network with one output can be split; split a script per output",
+    wrong="model = keras.Model(inputs, [digits, colours])\n",
+    right="model = keras.Model(inputs, digits)\n",
+)
+NO_OUTPUT = rule(
+    "SKN208",
+    "error",
+    "an output layer that was not found",
+    "the layer that gives this model's output, and its size, was not found",
+    "end the network with a layer whose size is written in this block, e.g. Dense(10, activation='softmax')",
+    wrong="model.add(my_head)\n",
+    right="model.add(keras.layers.Dense(10, activation='softmax'))\n",
+)
+OUTPUT_TIED = rule(
+    "SKN209",
+    "error",
+    "an output layer whose size cannot change",
+    "the output layer has to keep its size: {reason}",
+    "let a Dense layer with a size of its own give the output",
+    wrong="outputs = keras.layers.Add()([inputs, x])\n",
+    right="outputs = keras.layers.Dense(64)(keras.layers.Add()([inputs, x]))\n",
+)
+NO_CLASSES = rule(
+    "SKN210",
+    "error",
+    "the number of classes is not known",
+    "the number of classes is not a constant here",
+    "say it: --classes N, or classes=N behind the marker",
+    wrong=_BLOCK.format("out = Dense(len(set(y)), activation='softmax')(x)"),
+    right=_BLOCK.format("out = Dense(len(set(y)), activation='softmax')(x)").replace(
+        "MULTICLASS\n", "MULTICLASS classes=10\n"
+    ),
+)
+CLASSES_DIFFER = rule(
+    "SKN211",
+    "error",
+    "two different numbers of classes",
+    "the output layer has {found} units, but classes={said} was given",
+    "give the same number, or leave classes= out",
+    wrong=_RIGHT.replace("MULTICLASS\n", "MULTICLASS classes=12\n"),
+    right=_RIGHT,
+)
+PER_PIXEL = rule(
+    "SKN212",
+    "error",
+    "a class for each pixel or token",
+    "this network gives {what} a class of its own",
+    "per-pixel and per-token classification cannot be split by classes: a sample has no single class; the network can"
+    " be trained under a memory budget instead (-m 1 --budget)",
+    wrong="outputs = Conv2D(21, 1, activation='softmax')(x)\n",
+    right="outputs = Dense(21, activation='softmax')(GlobalAveragePooling2D()(x))\n",
+)
+UNKNOWN_KIND = rule(
+    "SKN213",
+    "error",
+    "the kind of problem cannot be inferred",
+    "the kind of this block is not clear from its output layer and loss",
+    "write it behind BEGIN: #SKYNNET:BEGIN_MULTICLASS, _BINARYCLASS, _REGRESSION or _LOCAL_REGRESSION",
+    wrong="#SKYNNET:BEGIN\nmodel.compile('adam', my_loss)\n",
+    right="#SKYNNET:BEGIN_REGRESSION\nmodel.compile('adam', my_loss)\n",
+)
+INFERRED = rule(
+    "SKN214",
+    "info",
+    "an inferred kind",
+    "the kind of this block is {kind}, from {evidence}",
+    "write #SKYNNET:BEGIN_{word} to say it yourself",
+)
+REMOVED_FIT = rule(
+    "SKN215",
+    "error",
+    "a method that Keras removed",
+    "{name} is not a method of Keras 3 models",
+    "write {instead}",
+    wrong="model.fit_generator(batches)\n",
+    right="model.fit(batches)\n",
+)
+THROUGH_OBJECT = rule(
+    "SKN216",
+    "error",
+    "layers that the block reaches in a way that cannot be rewritten",
+    "'{name}' makes layers of this block's network, but the block reaches it through {how}",
+    "move the lines that make the layers into the block, or into a function that the block calls by its name",
+    why="A function outside a block is not changed; the block gets a narrowed copy under the same name. That works"
+    " only where the block calls it by that name.",
+    wrong="builders = {'cnn': build}\n" + _BLOCK.format("model = builders['cnn']()"),
+    right=_BLOCK.format("model = build()"),
+)
+SHARED_LAYERS = rule(
+    "SKN217",
+    "error",
+    "a second model on the trained layers",
+    "this model shares layers with the model trained at line {line}, and is used afterwards",
+    "build it in the submodels' own terms after loading them, or use the trained model alone: the composition of"
+    " submodels has no such inner layers",
+    why="After a split the trained layers live in several narrow submodels. The whole network's encoder, say, does not"
+    " exist any more, and using the untrained one would give wrong results silently.",
+    wrong=_BLOCK.format("autoencoder.fit(x, x)") + "codes = encoder.predict(x)\n",
+    right=_BLOCK.format("autoencoder.fit(x, x)") + "restored = autoencoder.predict(x)\n",
+)
+IN_HEADER = rule(
+    "SKN218",
+    "error",
+    "training in a place where no statement can stand",
+    "the training stands in a place that cannot be rewritten",
+    "write it as a statement of its own: history = model.fit(...)",
+    wrong="for loss in model.fit(x, y).history['loss']:\n",
+    right="history = model.fit(x, y)\nfor loss in history.history['loss']:\n",
+)
+TWICE = rule(
+    "SKN219",
+    "error",
+    "a block that is executed twice",
+    "this block is executed more than once: {how}",
+    "let the script run it once; for repeated trainings split the script once and change its seed",
+    wrong="for seed in range(3):\n    main(seed)\n",
+    right="main(0)\n",
+)
+NOT_REACHED = rule(
+    "SKN220",
+    "warning",
+    "a block that is never executed",
+    "this block stands in a function that the script does not call",
+    "call the function at the end of the script; arguments without a default are not known here",
+)
+FILE_NAME = rule(
+    "SKN221",
+    "warning",
+    "a path relative to the script",
+    "__file__ names the program, not the script, when a program runs",
+    "give the data a path relative to the working folder, or an absolute one",
+    wrong="DATA = Path(__file__).parent / 'data.csv'\n",
+    right="DATA = Path('data.csv')\n",
+)
+KEPT = rule(
+    "SKN222",
+    "info",
+    "a layer that keeps its size",
+    "this layer keeps its {old} {what}: {reason}",
+    "nothing needs to be done",
+)
+TWO_ROLES = rule(
+    "SKN223",
+    "error",
+    "one line makes the output layer and others",
+    "this line makes the output layer and layers whose size is not known before the run",
+    "write the output layer on a line of its own",
+    wrong="for units in sizes + [10]:\n    x = Dense(units)(x)\n",
+    right="for units in sizes:\n    x = Dense(units)(x)\nx = Dense(10)(x)\n",
+)
+UNREACHED_FIT = rule(
+    "SKN224",
+    "error",
+    "training that sknc does not understand",
+    "fit is called here on something that is not known to be a Keras model",
+    "call fit on the model by the name that it was built under",
+    wrong="trainer.fit(x, y)\n",
+    right="model.fit(x, y)\n",
+)
+EPOCHS_UNSEEN = rule(
+    "SKN225",
+    "info",
+    "epochs that are not reduced",
+    "the number of epochs is not written at this call and stays as it is",
+    "write epochs= at the call, and a dense-only network trains 1/F of them",
+)

@@ -1,0 +1,457 @@
+"""Expressions in thought."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import libcst as cst
+
+from sknc.decompose.widths import Dim
+from sknc.script import network, python, shapes
+from sknc.script.interpreter import Interpreter
+from sknc.script.layers import LAYERS
+from sknc.script.values import (
+    UNKNOWN,
+    Arguments,
+    Bound,
+    Const,
+    Env,
+    Function,
+    Instance,
+    Layer,
+    Made,
+    Mapping,
+    Model,
+    Ref,
+    Seq,
+    Size,
+    Tensor,
+    UserClass,
+    Value,
+    constant,
+    plain,
+    whole,
+)
+
+_Node = TypeVar("_Node", bound=cst.CSTNode)
+_RULES: dict[type[cst.CSTNode], Callable[[Interpreter, Any, Env], Value]] = {}
+
+
+def _rule(*types: type[cst.CSTNode]) -> Callable[[Callable[..., Value]], Callable[..., Value]]:
+    def register(function: Callable[..., Value]) -> Callable[..., Value]:
+        for kind in types:
+            _RULES[kind] = function
+        return function
+
+    return register
+
+
+def evaluate(interp: Interpreter, node: cst.BaseExpression, env: Env) -> Value:
+    """Say what an expression is.
+
+    Args:
+        interp: the reading.
+        node: the expression.
+        env: the names it can see.
+
+    Returns:
+        Its value, `UNKNOWN` when it cannot be told.
+    """
+    rule = _RULES.get(type(node))
+    if rule is None or interp.exhausted():
+        return UNKNOWN
+    return rule(interp, node, env)
+
+
+@_rule(cst.Integer, cst.Float, cst.Imaginary, cst.SimpleString, cst.ConcatenatedString)
+def _literal(interp: Interpreter, node: Any, env: Env) -> Value:
+    try:
+        found = node.evaluated_value
+    except (ValueError, SyntaxError):
+        return UNKNOWN
+    return Const(found) if found is not None else UNKNOWN
+
+
+@_rule(cst.FormattedString)
+def _formatted(interp: Interpreter, node: cst.FormattedString, env: Env) -> Value:
+    text = ""
+    for part in node.parts:
+        if isinstance(part, cst.FormattedStringText):
+            text += part.value
+        else:
+            found = constant(evaluate(interp, part.expression, env)) if isinstance(part, cst.FormattedStringExpression) else None
+            if found is None or part.format_spec or part.conversion:
+                return UNKNOWN
+            text += str(found)
+    return Const(text)
+
+
+@_rule(cst.Name)
+def _name(interp: Interpreter, node: cst.Name, env: Env) -> Value:
+    name = node.value
+    found = env.get(name)
+    if found is not None:
+        return found
+    if name in ("True", "False", "None"):
+        return Const({"True": True, "False": False, "None": None}[name])
+    for module in reversed(interp.star_imports):
+        full = network.keras_name(f"{module}.{name}")
+        if name in LAYERS or full in ("keras.Sequential", "keras.Model", "keras.models.Sequential", "keras.models.Model"):
+            if full.startswith("keras"):
+                return Ref(full)
+        if full.rpartition(".")[0] in ("keras.layers", "keras.models") and name == "Input":
+            return Ref(full)
+    return Ref(f"builtins.{name}") if name in _BUILTINS else UNKNOWN
+
+
+_BUILTINS = frozenset(
+    "int float str bool abs max min round len sum sorted tuple list range divmod pow any all dict set enumerate zip"
+    " reversed print super isinstance getattr setattr hasattr open type map filter iter next object".split()
+)
+
+
+@_rule(cst.Attribute)
+def _attribute(interp: Interpreter, node: cst.Attribute, env: Env) -> Value:
+    return attribute(interp, evaluate(interp, node.value, env), node.attr.value)
+
+
+def attribute(interp: Interpreter, owner: Value, name: str) -> Value:
+    """Say what an attribute of a value is."""
+    if isinstance(owner, Ref):
+        return Ref(f"{owner.name}.{name}")
+    if isinstance(owner, Instance) or (isinstance(owner, Model) and owner.instance is not None):
+        instance = owner if isinstance(owner, Instance) else owner.instance
+        assert instance is not None
+        found = _instance_attribute(owner, instance, name)
+        if found is not None:
+            return found
+    if isinstance(owner, UserClass):
+        found = owner.method(name)
+        return found if found is not None else Bound(owner, name)
+    if isinstance(owner, (Tensor, Model)):
+        shape = _shape_attribute(interp, owner, name)
+        if shape is not None:
+            return shape
+    if isinstance(owner, (Seq, Mapping, Const, Model, Layer, Tensor, Function, Instance, Made)):
+        return Bound(owner, name)
+    return Bound(owner, name) if name in _METHODS_OF_MODELS else UNKNOWN
+
+
+_METHODS_OF_MODELS = frozenset(
+    "fit fit_generator compile predict evaluate save save_weights load_weights predict_classes export".split()
+)
+
+
+def _instance_attribute(owner: Instance | Model, instance: Instance, name: str) -> Value | None:
+    if instance.super_of is not None:
+        lineage = instance.cls.lineage()
+        later = lineage[lineage.index(instance.super_of) + 1 :] if instance.super_of in lineage else []
+        for cls in later:
+            if name in cls.body.names:
+                return _bind(cls.body.names[name], instance.self_value or owner, cls)
+        return Bound(owner, f"super.{name}")
+    if name in instance.attributes:
+        return instance.attributes[name]
+    for cls in instance.cls.lineage():
+        if name in cls.body.names:
+            return _bind(cls.body.names[name], owner, cls)
+    return None
+
+
+def _bind(found: Value, owner: Value, cls: UserClass) -> Value:
+    if isinstance(found, Function) and isinstance(found.node, cst.FunctionDef):
+        decorators = {d.decorator.value for d in found.node.decorators if isinstance(d.decorator, cst.Name)}
+        receiver: Value | None = None if "staticmethod" in decorators else owner
+        receiver = cls if "classmethod" in decorators else receiver
+        return Function(found.node, found.env, receiver, cls)
+    return found
+
+
+def _shape_attribute(interp: Interpreter, owner: Tensor | Model, name: str) -> Value | None:
+    tensor = owner if isinstance(owner, Tensor) else (owner.outputs[0] if owner.outputs else None)
+    if isinstance(owner, Model) and name == "layers":
+        return Seq(list(owner.layers))
+    if isinstance(owner, Model) and name in ("output", "outputs", "input", "inputs"):
+        ends = owner.outputs if name.startswith("output") else owner.inputs
+        if name in ("output", "input"):
+            return ends[0] if len(ends) == 1 else UNKNOWN
+        return Seq(list(ends))
+    if name in ("shape", "output_shape") and tensor is not None:
+        return UNKNOWN if tensor.shape is None else Seq([Const(None), *(_size(interp, dim) for dim in tensor.shape)])
+    return None
+
+
+def _size(interp: Interpreter, dim: Dim) -> Value:
+    if dim.variables:
+        return Size(dim, lambda widths: dim.value(widths))
+    return UNKNOWN if dim.constant is None else Const(dim.constant)
+
+
+@_rule(cst.Call)
+def _call(interp: Interpreter, node: cst.Call, env: Env) -> Value:
+    from sknc.script import calls
+
+    callee = evaluate(interp, node.func, env)
+    if isinstance(callee, Ref) and callee.name == "builtins.super":
+        return calls.super_object(interp, env)
+    return calls.call(interp, callee, arguments(interp, node, env), node)
+
+
+def arguments(interp: Interpreter, node: cst.Call, env: Env) -> Arguments:
+    """Evaluate the arguments of a call."""
+    args = Arguments()
+    for arg in node.args:
+        value = evaluate(interp, arg.value, env)
+        if arg.star == "*":
+            items = python.iterate(value)
+            args.positional += items or []
+            args.open = args.open or items is None
+        elif arg.star == "**":
+            if isinstance(value, Mapping):
+                args.keywords |= {str(k): v for k, v in value.items.items()}
+            else:
+                args.open = True
+        elif arg.keyword is not None:
+            args.keywords[arg.keyword.value] = value
+            args.nodes[arg.keyword.value] = arg.value
+        else:
+            args.nodes[len(args.positional)] = arg.value
+            args.positional.append(value)
+    return args
+
+
+@_rule(cst.Tuple, cst.List)
+def _sequence(interp: Interpreter, node: cst.Tuple | cst.List, env: Env) -> Value:
+    items: list[Value] = []
+    nodes: list[cst.BaseExpression | None] = []
+    for element in node.elements:
+        value = evaluate(interp, element.value, env)
+        if isinstance(element, cst.StarredElement):
+            inner = python.iterate(value)
+            if inner is None:
+                return UNKNOWN
+            items += inner
+            nodes += [None] * len(inner)
+        else:
+            items.append(value)
+            nodes.append(element.value)
+    return Seq(items, isinstance(node, cst.List), nodes)
+
+
+@_rule(cst.Dict)
+def _dict(interp: Interpreter, node: cst.Dict, env: Env) -> Value:
+    items: dict[Any, Value] = {}
+    for element in node.elements:
+        value = evaluate(interp, element.value, env)
+        if isinstance(element, cst.DictElement):
+            try:
+                items[plain(evaluate(interp, element.key, env))] = value
+            except (ValueError, TypeError):
+                return UNKNOWN
+        elif isinstance(value, Mapping):
+            items |= value.items
+        else:
+            return UNKNOWN
+    return Mapping(items)
+
+
+@_rule(cst.BinaryOperation)
+def _binary(interp: Interpreter, node: cst.BinaryOperation, env: Env) -> Value:
+    left, right = evaluate(interp, node.left, env), evaluate(interp, node.right, env)
+    if isinstance(left, Tensor) or isinstance(right, Tensor):
+        return tensor_operator(interp, left, right, isinstance(node.operator, cst.MatrixMultiply))
+    op = python.BINARY.get(type(node.operator))
+    return python.binary(op, left, right) if op else UNKNOWN
+
+
+def tensor_operator(interp: Interpreter, left: Value, right: Value, matmul: bool = False) -> Value:
+    """Apply an operator to a tensor and something else."""
+    found = [value for value in (left, right) if isinstance(value, Tensor)]
+    if matmul or any(not isinstance(value, (Tensor, Const, Size)) for value in (left, right)):
+        for tensor in found:
+            interp.fix_value(tensor, "it is combined with something that is not known")
+        return Tensor(None if matmul else found[0].shape, None, tuple(found))
+    layer = Layer("Add", Arguments(), None)
+    shape = shapes.merge(interp, layer, found) if len(found) == 2 else found[0].shape
+    return Tensor(shape, layer if len(found) == 2 else found[0].producer, tuple(found))
+
+
+@_rule(cst.UnaryOperation)
+def _unary(interp: Interpreter, node: cst.UnaryOperation, env: Env) -> Value:
+    value = evaluate(interp, node.expression, env)
+    if isinstance(value, Tensor):
+        return value
+    if isinstance(node.operator, cst.Not):
+        known = python.truth(value)
+        return UNKNOWN if known is None else Const(not known)
+    found = constant(value)
+    if not isinstance(found, (int, float)):
+        return UNKNOWN
+    signs: dict[type[cst.CSTNode], Any] = {cst.Minus: -found, cst.Plus: +found}
+    return Const(signs[type(node.operator)]) if type(node.operator) in signs else UNKNOWN
+
+
+@_rule(cst.BooleanOperation)
+def _boolean(interp: Interpreter, node: cst.BooleanOperation, env: Env) -> Value:
+    left = evaluate(interp, node.left, env)
+    known = python.truth(left)
+    right = evaluate(interp, node.right, env)
+    if known is None:
+        return UNKNOWN
+    return right if known == isinstance(node.operator, cst.And) else left
+
+
+@_rule(cst.Comparison)
+def _comparison(interp: Interpreter, node: cst.Comparison, env: Env) -> Value:
+    left = evaluate(interp, node.left, env)
+    left_node = node.left
+    result: Value = Const(True)
+    for target in node.comparisons:
+        right = evaluate(interp, target.comparator, env)
+        op = python.COMPARE[type(target.operator)]
+        if isinstance(left, Size) or isinstance(right, Size):
+            one = _compare_sizes(interp, op, left, left_node, right, target.comparator)
+        else:
+            try:
+                one = Const(bool(op(plain(left), plain(right))))
+            except (ValueError, TypeError):
+                one = UNKNOWN
+        if constant(one) is not True:
+            result = one if result is not UNKNOWN else UNKNOWN
+        left, left_node = right, target.comparator
+    return result
+
+
+def _compare_sizes(
+    interp: Interpreter, op: Any, left: Value, left_node: cst.CSTNode, right: Value, right_node: cst.CSTNode
+) -> Value:
+    """Compare a width with a number: the number becomes a width too, so that both shrink alike."""
+    dims: list[Dim] = []
+    for value, node in ((left, left_node), (right, right_node)):
+        if isinstance(value, Size):
+            dims.append(value.dim)
+        elif whole(value) is not None and interp.block is not None:
+            layer = Layer("comparison", Arguments(), node)
+            dims.append(Dim.var(interp.add_slot(layer, "size", whole(value), "compare", node)))
+        else:
+            dims.append(Dim.fixed(whole(value)))
+    bases = [interp.graph.base(dim) for dim in dims]
+    if None in bases:
+        for dim in dims:
+            interp.graph.fix(dim, "it is compared with a number that is not known")
+        return UNKNOWN
+    if bases[0] == bases[1]:
+        interp.graph.equal(dims[0], dims[1], "it is compared with a fixed number")
+    truth = bool(op(*bases))
+    interp.graph.compared.append((dims[0], dims[1], op, truth))
+    return Const(truth)
+
+
+@_rule(cst.IfExp)
+def _if_expression(interp: Interpreter, node: cst.IfExp, env: Env) -> Value:
+    known = python.truth(evaluate(interp, node.test, env))
+    if known is not None:
+        return evaluate(interp, node.body if known else node.orelse, env)
+    return interp.join(evaluate(interp, node.body, env), evaluate(interp, node.orelse, env))
+
+
+@_rule(cst.NamedExpr)
+def _named(interp: Interpreter, node: cst.NamedExpr, env: Env) -> Value:
+    value = evaluate(interp, node.value, env)
+    if isinstance(node.target, cst.Name):
+        env.names[node.target.value] = value
+    return value
+
+
+@_rule(cst.Lambda)
+def _lambda(interp: Interpreter, node: cst.Lambda, env: Env) -> Value:
+    return Function(node, env)
+
+
+@_rule(cst.Subscript)
+def _subscript(interp: Interpreter, node: cst.Subscript, env: Env) -> Value:
+    owner = evaluate(interp, node.value, env)
+    if isinstance(owner, Tensor):
+        return _slice_tensor(interp, owner, node, env)
+    if len(node.slice) != 1:
+        return UNKNOWN
+    part = node.slice[0].slice
+    if isinstance(part, cst.Slice):
+        bounds = [None if b is None else constant(evaluate(interp, b, env)) for b in (part.lower, part.upper, part.step)]
+        if isinstance(owner, Seq) and all(b is None or isinstance(b, int) for b in bounds):
+            nodes = owner.nodes if len(owner.nodes) == len(owner.items) else [None] * len(owner.items)
+            return Seq(owner.items[slice(*bounds)], owner.mutable, nodes[slice(*bounds)])
+        return UNKNOWN
+    if not isinstance(part, cst.Index):
+        return UNKNOWN
+    index = evaluate(interp, part.value, env)
+    try:
+        key = plain(index)
+        if isinstance(owner, (Seq, Mapping)):
+            return owner.items[key]  # type: ignore[index]
+        return python.to_value(plain(owner)[key])
+    except (ValueError, TypeError, KeyError, IndexError):
+        return interp.join_all(list(owner.items.values())) if isinstance(owner, Mapping) else UNKNOWN
+
+
+def _slice_tensor(interp: Interpreter, owner: Tensor, node: cst.Subscript, env: Env) -> Value:
+    """Index or slice a tensor: axes that are indexed vanish; touching the last one keeps its width."""
+    if owner.shape is None:
+        return Tensor(None, owner.producer, (owner,))
+    dims: list[Dim] = []
+    parts = [element.slice for element in node.slice]
+    ellipsis = any(isinstance(p, cst.Index) and isinstance(p.value, cst.Ellipsis) for p in parts)
+    if ellipsis or len(parts) > len(owner.shape) + 1:
+        interp.fix_value(owner, "it is sliced")
+        return Tensor(None, owner.producer, (owner,))
+    for axis, dim in enumerate(owner.shape, start=1):
+        part = parts[axis] if axis < len(parts) else None
+        whole_axis = part is None or (isinstance(part, cst.Slice) and part.lower is None and part.upper is None)
+        if whole_axis:
+            dims.append(dim)
+            continue
+        interp.graph.fix(dim, "it is sliced")
+        if isinstance(part, cst.Slice):
+            dims.append(Dim.fixed(None))
+    return Tensor(tuple(dims), owner.producer, (owner,))
+
+
+@_rule(cst.ListComp, cst.GeneratorExp, cst.SetComp)
+def _comprehension(interp: Interpreter, node: cst.ListComp | cst.GeneratorExp, env: Env) -> Value:
+    inner = Env(env)
+    found: list[Value] = []
+    complete = _comprehend(interp, node.for_in, inner, lambda: found.append(evaluate(interp, node.elt, inner)))
+    return Seq(found, True, [None] * len(found)) if complete else UNKNOWN
+
+
+@_rule(cst.DictComp)
+def _dict_comprehension(interp: Interpreter, node: cst.DictComp, env: Env) -> Value:
+    inner = Env(env)
+    items: dict[Any, Value] = {}
+
+    def add() -> None:
+        try:
+            items[plain(evaluate(interp, node.key, inner))] = evaluate(interp, node.value, inner)
+        except (ValueError, TypeError):
+            return
+
+    return Mapping(items) if _comprehend(interp, node.for_in, inner, add) else UNKNOWN
+
+
+def _comprehend(interp: Interpreter, loop: cst.CompFor, env: Env, body: Callable[[], None]) -> bool:
+    from sknc.script.statements import assign
+
+    items = python.iterate(evaluate(interp, loop.iter, env))
+    complete = items is not None and len(items) <= python.LIMIT
+    for item in items if complete and items is not None else [UNKNOWN]:
+        assign(interp, loop.target, item, env)
+        tests = [python.truth(evaluate(interp, test.test, env)) for test in loop.ifs]
+        if False in tests:
+            continue
+        complete = complete and None not in tests
+        if loop.inner_for_in is not None:
+            complete = _comprehend(interp, loop.inner_for_in, env, body) and complete
+        else:
+            body()
+    return complete

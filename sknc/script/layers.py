@@ -1,0 +1,117 @@
+"""Keras layers as data: which argument holds a width, and what a layer does to a shape."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sknc.decompose.widths import Role
+
+
+@dataclass(frozen=True)
+class LayerRule:
+    """What is known of a layer class.
+
+    Attributes:
+        shape: the name of its shape rule in `sknc.script.shapes`.
+        slots: its width arguments: (name, position, role of the width).
+        rank: number of spatial axes, for convolutions and poolings.
+    """
+
+    shape: str
+    slots: tuple[tuple[str, int, Role], ...] = ()
+    rank: int = 0
+
+
+_UNITS: tuple[tuple[str, int, Role], ...] = (("units", 0, "dense"),)
+_CELLS: tuple[tuple[str, int, Role], ...] = (("units", 0, "recurrent"),)
+_FILTERS: tuple[tuple[str, int, Role], ...] = (("filters", 0, "conv"),)
+
+LAYERS: dict[str, LayerRule] = {
+    "Dense": LayerRule("dense", _UNITS),
+    "LSTM": LayerRule("recurrent", _CELLS),
+    "GRU": LayerRule("recurrent", _CELLS),
+    "SimpleRNN": LayerRule("recurrent", _CELLS),
+    "LSTMCell": LayerRule("cell", _CELLS),
+    "GRUCell": LayerRule("cell", _CELLS),
+    "SimpleRNNCell": LayerRule("cell", _CELLS),
+    "RNN": LayerRule("rnn"),
+    "StackedRNNCells": LayerRule("cell"),
+    "Bidirectional": LayerRule("bidirectional"),
+    "TimeDistributed": LayerRule("time_distributed"),
+    "SpectralNormalization": LayerRule("wrapped"),
+    "Embedding": LayerRule("embedding", (("output_dim", 1, "embedding"),)),
+    "MultiHeadAttention": LayerRule("multi_head_attention"),
+    "GroupQueryAttention": LayerRule("multi_head_attention"),
+    "Attention": LayerRule("attention"),
+    "AdditiveAttention": LayerRule("attention"),
+    "Flatten": LayerRule("flatten"),
+    "Reshape": LayerRule("reshape"),
+    "Permute": LayerRule("permute"),
+    "RepeatVector": LayerRule("repeat"),
+    "Concatenate": LayerRule("concatenate"),
+    "Dot": LayerRule("dot"),
+    "Lambda": LayerRule("lambda"),
+    "GroupNormalization": LayerRule("group_normalization"),
+    "Resizing": LayerRule("spatial_unknown", rank=2),
+    "CenterCrop": LayerRule("spatial_unknown", rank=2),
+    "RandomCrop": LayerRule("spatial_unknown", rank=2),
+    "InputLayer": LayerRule("input"),
+}
+for _rank in (1, 2, 3):
+    LAYERS[f"Conv{_rank}D"] = LAYERS[f"Convolution{_rank}D"] = LayerRule("conv", _FILTERS, _rank)
+    LAYERS[f"SeparableConv{_rank}D"] = LayerRule("conv", _FILTERS, _rank)
+    LAYERS[f"Conv{_rank}DTranspose"] = LayerRule("conv_transpose", _FILTERS, _rank)
+    LAYERS[f"DepthwiseConv{_rank}D"] = LayerRule("depthwise", rank=_rank)
+    LAYERS[f"ConvLSTM{_rank}D"] = LayerRule("conv_lstm", _FILTERS, _rank)
+    for _kind in ("Max", "Average"):
+        for _name in (f"{_kind}Pooling{_rank}D", f"{_kind[:3]}Pool{_rank}D", f"{_kind}Pool{_rank}D"):
+            LAYERS[_name] = LayerRule("pool", rank=_rank)
+        for _name in (f"Global{_kind}Pooling{_rank}D", f"Global{_kind}Pool{_rank}D"):
+            LAYERS[_name] = LayerRule("global_pool", rank=_rank)
+    for _name in ("UpSampling", "ZeroPadding", "Cropping"):
+        LAYERS[f"{_name}{_rank}D"] = LayerRule("spatial_unknown", rank=_rank)
+for _name in ("Add", "Subtract", "Multiply", "Average", "Maximum", "Minimum"):
+    LAYERS[_name] = LayerRule("merge")
+for _name in (
+    "Activation ActivityRegularization AlphaDropout BatchNormalization Dropout ELU GaussianDropout GaussianNoise"
+    " Identity LayerNormalization LeakyReLU Masking Normalization PReLU RMSNormalization ReLU RandomBrightness"
+    " RandomColorJitter RandomContrast RandomFlip RandomRotation RandomSaturation RandomHue RandomTranslation"
+    " RandomZoom RandomShear RandomErasing RandomGrayscale RandomInvert RandomPosterization RandomSharpness"
+    " RandomElasticTransform RandomPerspective RandomGaussianBlur AutoContrast Equalization Solarization"
+    " Rescaling Softmax SpatialDropout1D SpatialDropout2D SpatialDropout3D ThresholdedReLU UnitNormalization"
+    " SyncBatchNormalization"
+).split():
+    LAYERS[_name] = LayerRule("same")
+
+CONVOLUTIONS = frozenset(
+    name for name, r in LAYERS.items() if r.shape in ("conv", "conv_transpose", "depthwise", "conv_lstm")
+)
+"""Layers that make a network more than "dense only" (3.4, epochs)."""
+
+NOT_DENSE = CONVOLUTIONS | {
+    "LSTM", "GRU", "SimpleRNN", "RNN", "Embedding", "MultiHeadAttention", "GroupQueryAttention", "Attention",
+    "AdditiveAttention", "Bidirectional", "ConvLSTM1D", "ConvLSTM2D", "ConvLSTM3D",
+}  # fmt: skip
+
+SAME_FUNCTIONS = frozenset(
+    "relu relu6 elu selu gelu silu swish softplus softsign sigmoid log_sigmoid hard_sigmoid hard_silu hard_swish"
+    " hard_tanh tanh softmax log_softmax leaky_relu celu mish exp log log1p expm1 abs square sqrt rsqrt negative sign"
+    " sin cos erf cast identity stop_gradient dropout l2_normalize clip clip_by_value round floor ceil reciprocal"
+    " convert_to_tensor zeros_like ones_like".split()
+)
+"""Functions of tensors that keep the shape, by their last name."""
+
+MERGE_FUNCTIONS = {
+    "add": "merge", "subtract": "merge", "multiply": "merge", "average": "merge", "maximum": "merge",
+    "minimum": "merge", "divide": "merge", "true_divide": "merge", "concatenate": "concatenate", "concat": "concatenate",
+    "add_n": "merge", "dot": "dot",
+}  # fmt: skip
+"""Functions of several tensors and the shape rule that they share with a layer."""
+
+WRITERS = {
+    "ModelCheckpoint": ("filepath", 0),
+    "CSVLogger": ("filename", 0),
+    "TensorBoard": ("log_dir", 0),
+    "BackupAndRestore": ("backup_dir", 0),
+}
+"""Callbacks that write files: the argument that names the path."""

@@ -1,0 +1,123 @@
+"""What a network gives: its last activation, its loss, and so the kind of its task."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sknc.script.interpreter import Interpreter
+from sknc.script.layers import LAYERS
+from sknc.script.markers import Kind
+from sknc.script.network import keras_name
+from sknc.script.values import Bound, Layer, Made, Model, Ref, Tensor, Value, constant
+
+_PASSING = ("same", "flatten", "reshape", "global_pool", "pool", "permute")
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What tells the kind of a task.
+
+    Attributes:
+        activation: the last activation ("linear" when there is none), None when it is not known.
+        loss: the loss in snake case, None when it is not known.
+        width: the size of the output, None when it is not known before the run.
+    """
+
+    activation: str | None
+    loss: str | None
+    width: int | None
+
+    def __str__(self) -> str:
+        parts = []
+        if self.activation is not None:
+            parts.append(f"its {self.activation} output" + (f" of {self.width}" if self.width else ""))
+        if self.loss is not None:
+            parts.append(f"the loss {self.loss}")
+        return " and ".join(parts) or "nothing"
+
+
+def evidence(interp: Interpreter, model: Model) -> Evidence:
+    """Collect what tells the kind of a model's task."""
+    output = model.outputs[0] if model.outputs else None
+    width = None if output is None else interp.graph.base(output.last)
+    return Evidence(None if output is None else _activation(output), loss_name(model), width)
+
+
+def _activation(tensor: Tensor, depth: int = 0) -> str | None:
+    producer = tensor.producer
+    if depth > 50 or producer is None:
+        return None
+    if isinstance(producer, Model):
+        return _activation(producer.outputs[0], depth + 1) if producer.outputs else None
+    if not isinstance(producer, Layer):
+        return None
+    if producer.name in ("Softmax", "softmax"):
+        return "softmax"
+    if producer.name in ("sigmoid", "tanh", "log_softmax"):
+        return producer.name
+    if producer.name == "Application":
+        given = producer.args.get("classifier_activation")
+        return "softmax" if given is None else _function_name(given)
+    if producer.name == "TimeDistributed" and isinstance(producer.inner, Layer):
+        return _activation(Tensor(None, producer.inner, ()), depth + 1)
+    given = producer.args.get("activation", 0 if producer.name == "Activation" else 1 if producer.name == "Dense" else None)
+    if given is not None and constant(given) is None and not isinstance(given, (Ref, Made)):
+        return "linear" if getattr(given, "value", given) is None else None
+    if given is not None:
+        return _function_name(given)
+    rule = LAYERS.get(producer.name)
+    if rule is not None and rule.shape in _PASSING and tensor.sources:
+        return _activation(tensor.sources[0], depth + 1)
+    return "linear" if rule is not None else None
+
+
+def _function_name(value: Value) -> str | None:
+    text = constant(value)
+    if isinstance(text, str):
+        return text.lower()
+    if isinstance(value, (Ref, Made)):
+        return keras_name(value.name).rsplit(".", 1)[-1].lower()
+    return None
+
+
+def loss_name(model: Model) -> str | None:
+    """Return the loss that a model was compiled with, in snake case."""
+    if model.compiled is None:
+        return None
+    given = model.compiled.get("loss", 1)
+    if isinstance(given, Bound):
+        return None
+    text = constant(given)
+    if isinstance(given, (Ref, Made)):
+        text = keras_name(given.name).rsplit(".", 1)[-1]
+    if not isinstance(text, str):
+        return None
+    snake = "".join("_" + c.lower() if c.isupper() and i and not text[i - 1].isupper() else c.lower() for i, c in enumerate(text))
+    return _SHORT.get(snake, snake)
+
+
+_SHORT = {"mse": "mean_squared_error", "mae": "mean_absolute_error", "mape": "mean_absolute_percentage_error",
+          "msle": "mean_squared_logarithmic_error", "kld": "kl_divergence"}  # fmt: skip
+_REGRESSION = ("mean_squared_error", "mean_absolute_error", "mean_absolute_percentage_error", "huber", "log_cosh",
+               "mean_squared_logarithmic_error", "cosine_similarity", "poisson", "root_mean_squared_error")  # fmt: skip
+
+
+def infer_kind(found: Evidence) -> Kind | None:
+    """Infer the kind of a task.
+
+    Args:
+        found: what tells it.
+
+    Returns:
+        The kind, None when it is not clear.
+    """
+    loss, width = found.loss or "", found.width
+    if "categorical" in loss or (found.activation in ("softmax", "log_softmax") and loss not in _REGRESSION):
+        return "binary" if width == 2 else "multiclass"
+    if loss in _REGRESSION:
+        return "regression"
+    if loss.startswith("binary") or loss in ("hinge", "squared_hinge"):
+        return None if width is None else "binary" if width == 1 else "regression"
+    if found.activation == "sigmoid" and width == 1 and not loss:
+        return "binary"
+    return None

@@ -1,0 +1,279 @@
+"""The Python that is computed while reading: operators, built-in functions, methods of lists and texts."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import libcst as cst
+
+from sknc.decompose.widths import Dim
+from sknc.script.values import UNKNOWN, Arguments, Const, Function, Mapping, Seq, Size, Value, constant, plain, whole
+
+LIMIT = 4096
+"""Longest list or text that is computed; longer ones count as unknown."""
+
+BINARY: dict[type[cst.CSTNode], Callable[[Any, Any], Any]] = {
+    cst.Add: operator.add,
+    cst.Subtract: operator.sub,
+    cst.Multiply: operator.mul,
+    cst.Divide: operator.truediv,
+    cst.FloorDivide: operator.floordiv,
+    cst.Modulo: operator.mod,
+    cst.Power: operator.pow,
+    cst.LeftShift: operator.lshift,
+    cst.RightShift: operator.rshift,
+    cst.BitAnd: operator.and_,
+    cst.BitOr: operator.or_,
+    cst.BitXor: operator.xor,
+}
+AUGMENTED: dict[type[cst.CSTNode], Callable[[Any, Any], Any]] = {
+    cst.AddAssign: operator.add,
+    cst.SubtractAssign: operator.sub,
+    cst.MultiplyAssign: operator.mul,
+    cst.DivideAssign: operator.truediv,
+    cst.FloorDivideAssign: operator.floordiv,
+    cst.ModuloAssign: operator.mod,
+    cst.PowerAssign: operator.pow,
+}
+COMPARE: dict[type[cst.CSTNode], Callable[[Any, Any], Any]] = {
+    cst.Equal: operator.eq,
+    cst.NotEqual: operator.ne,
+    cst.LessThan: operator.lt,
+    cst.LessThanEqual: operator.le,
+    cst.GreaterThan: operator.gt,
+    cst.GreaterThanEqual: operator.ge,
+    cst.In: lambda a, b: a in b,
+    cst.NotIn: lambda a, b: a not in b,
+    cst.Is: lambda a, b: a is b or (a == b and type(a) is type(b)),
+    cst.IsNot: lambda a, b: not (a is b or (a == b and type(a) is type(b))),
+}
+_PURE: dict[str, Callable[..., Any]] = {
+    name: getattr(__builtins__ if not isinstance(__builtins__, dict) else __import__("builtins"), name)
+    for name in "int float str bool abs max min round len sum sorted tuple list range divmod pow any all".split()
+}
+_PURE |= {f"math.{name}": getattr(math, name) for name in "ceil floor sqrt log log2 log10 exp prod gcd trunc pow".split()}
+_PURE |= {
+    "numpy.prod": lambda value, *rest: math.prod(value) if not rest else None,
+    "numpy.ceil": math.ceil,
+    "numpy.floor": math.floor,
+    "numpy.sqrt": math.sqrt,
+    "numpy.log2": math.log2,
+    "numpy.arange": lambda *args: list(range(*args)),
+    "numpy.array": lambda value, *rest: list(value),
+    "numpy.max": max,
+    "numpy.min": min,
+    "numpy.sum": sum,
+}
+_FAILS = (TypeError, ValueError, ArithmeticError, KeyError, IndexError, AttributeError, MemoryError)
+
+
+def to_value(found: Any) -> Value:
+    """Turn a computed Python object into a value."""
+    if isinstance(found, range):
+        return Seq([Const(i) for i in found]) if len(found) <= LIMIT else UNKNOWN
+    if isinstance(found, (list, tuple)):
+        if len(found) > LIMIT:
+            return UNKNOWN
+        return Seq([to_value(item) for item in found], isinstance(found, list), [None] * len(found))
+    if isinstance(found, dict):
+        return Mapping({key: to_value(item) for key, item in found.items()})
+    if found is None or isinstance(found, (int, float, str, bytes, bool, complex)):
+        return UNKNOWN if isinstance(found, (str, bytes)) and len(found) > LIMIT else Const(found)
+    return UNKNOWN
+
+
+def binary(op: Callable[[Any, Any], Any], left: Value, right: Value) -> Value:
+    """Compute an operator on two values."""
+    if isinstance(left, Size) or isinstance(right, Size):
+        return _with_sizes(op, left, right)
+    if isinstance(left, Seq) and isinstance(right, Seq) and op is operator.add:
+        nodes = (left.nodes or [None] * len(left.items)) + (right.nodes or [None] * len(right.items))
+        return Seq(left.items + right.items, left.mutable, nodes)
+    if isinstance(left, Seq) and op is operator.mul:
+        times = constant(right)
+        if isinstance(times, int) and 0 <= times * len(left.items) <= LIMIT:
+            return Seq(left.items * times, left.mutable, [None] * (len(left.items) * times))
+    try:
+        one, two = plain(left), plain(right)
+        if op is operator.pow and (not isinstance(two, (int, float)) or abs(two) > 64):
+            return UNKNOWN
+        if op in (operator.mul, operator.lshift) and any(isinstance(v, int) and abs(v) > 1 << 62 for v in (one, two)):
+            return UNKNOWN
+        if op is operator.mul and any(isinstance(v, (str, bytes)) for v in (one, two)):
+            return UNKNOWN
+        if op is operator.lshift and two > 62:
+            return UNKNOWN
+        return to_value(op(one, two))
+    except _FAILS:
+        return UNKNOWN
+
+
+def _with_sizes(op: Callable[[Any, Any], Any], left: Value, right: Value) -> Value:
+    """Compute an operator on widths: exact polynomials where it can be, always a way to the number."""
+
+    def compute(widths: Callable[[int], float | None]) -> float | None:
+        one, two = (v.compute(widths) if isinstance(v, Size) else constant(v) for v in (left, right))
+        try:
+            return None if one is None or two is None else op(one, two)  # type: ignore[no-any-return]
+        except _FAILS:
+            return None
+
+    dims = [v.dim if isinstance(v, Size) else Dim.fixed(whole(v)) for v in (left, right)]
+    exact = all(isinstance(v, Size) or whole(v) is not None for v in (left, right))
+    if exact and op is operator.add:
+        return Size(dims[0] + dims[1], compute)
+    if exact and op is operator.mul:
+        return Size(dims[0] * dims[1], compute)
+    return Size(_vague(dims[0] + dims[1]), compute)
+
+
+def size_of(variable: int) -> Size:
+    """Return the number that is a width itself."""
+    return Size(Dim.var(variable), lambda widths: widths(variable))
+
+
+def _applied(function: Callable[..., Any], args: Arguments) -> Value:
+    """A function such as int or max on numbers of which some are widths."""
+    values = list(args.positional)
+
+    def compute(widths: Callable[[int], float | None]) -> float | None:
+        found = [v.compute(widths) if isinstance(v, Size) else constant(v) for v in values]
+        try:
+            return None if None in found else function(*found)  # type: ignore[no-any-return]
+        except _FAILS:
+            return None
+
+    sizes = [v for v in values if isinstance(v, Size)]
+    if len(values) == 1 and function in (int, round, abs, math.ceil, math.floor):
+        return Size(sizes[0].dim, compute)
+    total = sizes[0].dim
+    for size in sizes[1:]:
+        total = total + size.dim
+    return Size(_vague(total), compute)
+
+
+def _vague(dim: Dim) -> Dim:
+    """A size that depends on the same widths in a way that is not known."""
+    return Dim(tuple((None, (v,)) for v in dim.variables) or ((None, ()),))
+
+
+def builtin(name: str, args: Arguments) -> Value | None:
+    """Compute a call of a built-in or mathematical function; None when it is none of these."""
+    name = name.removeprefix("builtins.")
+    if args.open:
+        return UNKNOWN if name in _PURE else None
+    if name in _PURE and any(isinstance(item, Size) for item in args.positional):
+        return _applied(_PURE[name], args)
+    if name in ("list", "tuple", "sorted", "reversed", "enumerate", "zip", "len", "dict", "set"):
+        found = _collection(name, args)
+        if found is not None:
+            return found
+    if name not in _PURE:
+        return None
+    try:
+        values = [plain(item) for item in args.positional]
+        keywords = {key: plain(item) for key, item in args.keywords.items()}
+        if name == "range" and len(range(*values)) > LIMIT:
+            return UNKNOWN
+        return to_value(_PURE[name](*values, **keywords))
+    except _FAILS:
+        return UNKNOWN
+
+
+def _collection(name: str, args: Arguments) -> Value | None:
+    parts = [iterate(item) for item in args.positional]
+    if name == "dict" and not args.positional:
+        return Mapping(dict(args.keywords))
+    if not parts or any(part is None for part in parts):
+        return UNKNOWN if name in ("enumerate", "zip", "reversed", "list", "tuple", "set", "sorted") else None
+    first = parts[0] or []
+    if name in ("list", "tuple"):
+        return Seq(list(first), name == "list", [None] * len(first))
+    if name == "len":
+        return Const(len(first))
+    if name == "reversed":
+        return Seq(first[::-1])
+    if name == "enumerate":
+        start = constant(args.get("start", 1)) or 0
+        return Seq([Seq([Const(start + i), item]) for i, item in enumerate(first)])
+    if name == "zip":
+        return Seq([Seq(list(items)) for items in zip(*(part or [] for part in parts), strict=False)])
+    return None
+
+
+def iterate(value: Value) -> list[Value] | None:
+    """Return the elements that a loop over a value sees, None when they are not known."""
+    if isinstance(value, Seq):
+        return list(value.items)
+    if isinstance(value, Mapping):
+        return [to_value(key) for key in value.items]
+    if isinstance(value, Const) and isinstance(value.value, str):
+        return [Const(letter) for letter in value.value]
+    return None
+
+
+def method(owner: Value, name: str, args: Arguments) -> Value:
+    """Compute a call of a method of a list, dictionary, text or number."""
+    if isinstance(owner, Seq):
+        return _list_method(owner, name, args)
+    if isinstance(owner, Mapping):
+        return _dict_method(owner, name, args)
+    try:
+        found = getattr(plain(owner), name)(*[plain(item) for item in args.positional])
+        return to_value(found)
+    except _FAILS:
+        return UNKNOWN
+
+
+def _list_method(owner: Seq, name: str, args: Arguments) -> Value:
+    if len(owner.nodes) != len(owner.items):
+        owner.nodes = [None] * len(owner.items)
+    if name == "append" and args.positional:
+        owner.items.append(args.positional[0])
+        owner.nodes.append(args.nodes.get(0))
+    elif name == "extend" and args.positional and (items := iterate(args.positional[0])) is not None:
+        owner.items.extend(items)
+        owner.nodes.extend([None] * len(items))
+    elif name == "insert" and len(args.positional) == 2 and isinstance(constant(args.positional[0]), int):
+        owner.items.insert(constant(args.positional[0]), args.positional[1])
+        owner.nodes.insert(constant(args.positional[0]), None)
+    elif name == "pop" and owner.items:
+        index = constant(args.get("index", 0))
+        owner.nodes.pop(index if isinstance(index, int) else -1)
+        return owner.items.pop(index if isinstance(index, int) else -1)
+    elif name in ("index", "count"):
+        return UNKNOWN
+    return Const(None)
+
+
+def _dict_method(owner: Mapping, name: str, args: Arguments) -> Value:
+    key = constant(args.positional[0]) if args.positional else None
+    if name == "get":
+        return owner.items.get(key, args.positional[1] if len(args.positional) > 1 else Const(None))
+    if name == "items":
+        return Seq([Seq([to_value(k), v]) for k, v in owner.items.items()])
+    if name == "values":
+        return Seq(list(owner.items.values()))
+    if name == "keys":
+        return Seq([to_value(k) for k in owner.items])
+    if name == "update" and args.positional and isinstance(args.positional[0], Mapping):
+        owner.items.update(args.positional[0].items)
+        return Const(None)
+    if name == "update":
+        owner.items.update(args.keywords)
+        return Const(None)
+    return UNKNOWN
+
+
+def truth(value: Value) -> bool | None:
+    """Return whether a value counts as true, None when that is not known."""
+    if isinstance(value, Const):
+        return bool(value.value)
+    if isinstance(value, (Seq, Mapping)):
+        return bool(value.items)
+    if isinstance(value, Function):
+        return True
+    return None

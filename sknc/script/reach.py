@@ -1,0 +1,131 @@
+"""What of a block's network stands outside the block, and whether the block can get a copy of it.
+
+A function or class that the block calls by its name gets a narrowed copy under the same name at the block's
+begin. What is reached otherwise cannot be replaced.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import libcst as cst
+
+from sknc.diagnostics import Diagnostic
+from sknc.diagnostics import codes_script as codes
+from sknc.script.interpreter import Frame, Interpreter
+from sknc.script.markers import Block
+
+
+@dataclass(frozen=True)
+class Definition:
+    """A function or class outside the block that the block needs a copy of.
+
+    Attributes:
+        node: the definition.
+        aliases: other names that the block calls it by.
+    """
+
+    node: cst.FunctionDef | cst.ClassDef
+    aliases: tuple[str, ...] = ()
+
+
+class Reach:
+    """Collects the definitions outside a block that have to be copied into it."""
+
+    def __init__(self, interp: Interpreter, block: Block, report: Callable[[Diagnostic], None]) -> None:
+        self.interp, self.block, self.report = interp, block, report
+        self._needed: dict[cst.FunctionDef | cst.ClassDef, set[str]] = {}
+        self._refused: set[int] = set()
+        source = interp.source
+        self._start, self._end = block.begin.start, block.end.end
+        self._definitions = self._visible(source.module.body)
+        for parent in block.parents:
+            if isinstance(parent, (cst.FunctionDef, cst.If, cst.With, cst.Try)):
+                self._definitions += self._visible(parent.body.body)
+
+    def _visible(self, body: object) -> list[cst.FunctionDef | cst.ClassDef]:
+        """Definitions of one suite, those in its branches too, which do not hold the block themselves."""
+        found: list[cst.FunctionDef | cst.ClassDef] = []
+        for statement in body:  # type: ignore[attr-defined]
+            if isinstance(statement, (cst.FunctionDef, cst.ClassDef)) and not self._holds_block(statement):
+                found.append(statement)
+            elif isinstance(statement, (cst.If, cst.Try, cst.With, cst.Else)) and not self._holds_block(statement):
+                found += self._visible(statement.body.body)
+                orelse = getattr(statement, "orelse", None)
+                found += self._visible([orelse]) if orelse is not None else []
+        return found
+
+    def _holds_block(self, node: cst.CSTNode) -> bool:
+        start, end = self.interp.source.span(node)
+        return start < self._start and self._end <= end
+
+    def _inside(self, node: cst.CSTNode) -> bool:
+        start, end = self.interp.source.span(node)
+        return self._start <= start and end <= self._end
+
+    def _definition(self, node: cst.CSTNode) -> cst.FunctionDef | cst.ClassDef | None:
+        start, end = self.interp.source.span(node)
+        for definition in self._definitions:
+            first, last = self.interp.source.span(definition)
+            if first <= start and end <= last and not self._inside(definition):
+                return definition
+        return None
+
+    def editable(self, node: cst.CSTNode, frames: tuple[Frame, ...]) -> bool:
+        """Say whether a place in the text can be rewritten for this block, and note what has to be copied for it.
+
+        Args:
+            node: the place.
+            frames: what was being executed when the block came to it.
+
+        Returns:
+            True inside the block and inside a definition that the block reaches by its name.
+        """
+        if self._inside(node):
+            return True
+        definition = self._definition(node)
+        if definition is None:
+            return False
+        names: set[str] = set()
+        way = frames[len(self.interp.entry_frames.get(self.block.index, ())) :]
+        if not self._callable_by_name(definition, way, names):
+            return False
+        self._needed.setdefault(definition, set()).update(names)
+        nested = self.block.parents and any(isinstance(p, cst.FunctionDef) for p in self.block.parents)
+        for frame in way if nested else ():
+            caller = self._definition(frame.node)
+            if frame.what in ("call", "class") and caller is not None:
+                self._needed.setdefault(caller, set())
+        return True
+
+    def _callable_by_name(
+        self, definition: cst.FunctionDef | cst.ClassDef, way: tuple[Frame, ...], names: set[str]
+    ) -> bool:
+        how = "an object that is made outside the block"
+        for frame in way:
+            if frame.what not in ("call", "class") or self._definition(frame.node) is not definition:
+                continue
+            if frame.what == "call" and isinstance(definition, cst.ClassDef):
+                continue
+            if isinstance(frame.callee, cst.Name):
+                if frame.callee.value != definition.name.value:
+                    names.add(frame.callee.value)
+                return True
+            if frame.what == "class" and isinstance(frame.callee, cst.Attribute) is False and frame.callee is None:
+                return True
+            if frame.callee is not None:
+                how = f"'{self.interp.source.text(frame.callee)}'"
+        if any(f.what == "call" and f.callee is None and self._definition(f.node) is definition for f in way):
+            if isinstance(definition, cst.FunctionDef):
+                return True
+        if id(definition) not in self._refused:
+            self._refused.add(id(definition))
+            place = self.interp.source.at(definition.name)
+            self.report(codes.THROUGH_OBJECT.at(place, name=definition.name.value, how=how))
+        return False
+
+    def definitions(self) -> tuple[Definition, ...]:
+        """Return what has to be copied, in the order of the text."""
+        ordered = sorted(self._needed, key=lambda node: self.interp.source.span(node))
+        return tuple(Definition(node, tuple(sorted(self._needed[node]))) for node in ordered)

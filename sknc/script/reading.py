@@ -1,0 +1,315 @@
+"""A block as it is understood: its network, its training, its kind, its widths."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+import libcst as cst
+
+from sknc.decompose.widths import Dim, WidthGraph
+from sknc.diagnostics import Diagnostic
+from sknc.diagnostics import codes_markers, codes_script as codes
+from sknc.script import dialect, outputs
+from sknc.script.calls import call
+from sknc.script.interpreter import Event, Interpreter
+from sknc.script.layers import NOT_DENSE
+from sknc.script.markers import Block, Kind, Markers, find_blocks
+from sknc.script.network import keras_name
+from sknc.script.reach import Definition, Reach
+from sknc.script.source import Source
+from sknc.script.statements import execute
+from sknc.script.values import Arguments, Env, Function, Instance, Layer, Model, Seq, UserClass, Value
+
+
+@dataclass(frozen=True)
+class BlockReading:
+    """What is known of a block.
+
+    Attributes:
+        block: where it stands.
+        kind: its kind, said or inferred.
+        model: the network that it trains.
+        fits: the calls that train it, in order.
+        events: all calls of the block that matter.
+        graph: the widths of its layers and their equations.
+        slots: the widths that stand in this block or in what it reaches.
+        output: the width of the output layer, None when it is not a width of the text.
+        width: the size of the output's last axis, None when it is known at run time only.
+        rank: the number of the output's axes without the batch, None when that is not known.
+        embedded: whether the network has embedding or positional-encoding layers.
+        dense_only: whether it consists of dense layers.
+        reach: definitions outside the block that hold some of its layers or its training.
+        dialect: whether it uses the original tool's reserved names.
+        layers: its layers.
+    """
+
+    block: Block
+    kind: Kind
+    model: Model
+    fits: tuple[Event, ...]
+    events: tuple[Event, ...]
+    graph: WidthGraph
+    slots: frozenset[int]
+    output: int | None
+    width: int | None
+    rank: int | None
+    embedded: bool
+    dense_only: bool
+    reach: tuple[Definition, ...]
+    dialect: bool
+    layers: tuple[Layer, ...]
+    epochs_node: cst.BaseExpression | None = None
+    generator_node: cst.BaseExpression | None = None
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What is known of a script.
+
+    Attributes:
+        source: the script.
+        markers: its markers.
+        blocks: its blocks, as far as they could be read.
+        diagnostics: what is wrong or worth knowing.
+    """
+
+    source: Source
+    markers: Markers
+    blocks: tuple[BlockReading, ...]
+    diagnostics: tuple[Diagnostic, ...]
+
+
+def read(source: Source) -> Reading:
+    """Read the blocks of a script.
+
+    Args:
+        source: the parsed script.
+
+    Returns:
+        The blocks and the diagnostics.
+    """
+    markers = find_blocks(source)
+    found = list(markers.diagnostics)
+    interp = _interpret(source, markers, found)
+    blocks = [_Reader(interp, block, found).read() for block in markers.blocks]
+    for line, keep in markers.keeps.items():
+        if line not in interp.kept_lines:
+            found.append(codes_markers.KEEP_ALONE.at(source.place(keep.start, keep.end)))
+    found += _file_name(source)
+    return Reading(source, markers, tuple(b for b in blocks if b is not None), tuple(found))
+
+
+def _interpret(source: Source, markers: Markers, found: list[Diagnostic]) -> Interpreter:
+    names = {block.index: dialect.output_name(block) for block in markers.blocks}
+    interp = Interpreter(
+        source, markers.blocks, markers.keeps, dialect={i: n for i, n in names.items() if n is not None}
+    )
+    execute(interp, list(source.module.body), interp.globals)
+    for block in markers.blocks:
+        if block.index not in interp.entered:
+            found.append(codes.NOT_REACHED.at(source.place(block.begin.start, block.begin.end)))
+            _enter(interp, block)
+    return interp
+
+
+def _enter(interp: Interpreter, block: Block) -> None:
+    """Execute the function that a block stands in, though the script does not call it."""
+    env, receiver, owner = interp.globals, None, None
+    for parent in block.parents:
+        if isinstance(parent, cst.ClassDef):
+            found = env.get(parent.name.value)
+            owner = found if isinstance(found, UserClass) else None
+            receiver = Instance(owner) if owner is not None else None
+        if isinstance(parent, cst.FunctionDef):
+            call(interp, Function(parent, env, receiver, owner), Arguments(), None)
+            break
+    if block.index not in interp.entered:
+        execute(interp, list(block.statements), Env(interp.globals))
+
+
+class _FileName(cst.CSTVisitor):
+    def __init__(self) -> None:
+        self.found: list[cst.Name] = []
+
+    def visit_Name(self, node: cst.Name) -> None:
+        if node.value == "__file__":
+            self.found.append(node)
+
+
+def _file_name(source: Source) -> Iterable[Diagnostic]:
+    visitor = _FileName()
+    source.module.visit(visitor)
+    return [codes.FILE_NAME.at(source.at(node)) for node in visitor.found[:1]]
+
+
+@dataclass
+class _Reader:
+    interp: Interpreter
+    block: Block
+    found: list[Diagnostic]
+    failed: bool = field(default=False)
+
+    @property
+    def source(self) -> Source:
+        return self.interp.source
+
+    def error(self, diagnostic: Diagnostic) -> None:
+        self.found.append(diagnostic)
+        self.failed = self.failed or diagnostic.severity == "error"
+
+    def read(self) -> BlockReading | None:
+        begin = self.source.place(self.block.begin.start, self.block.begin.end)
+        if self._repeated():
+            return None
+        fits = [e for e in self.interp.events if e.block == self.block.index and e.what == "fit"]
+        self._removed()
+        model = self._model(fits)
+        if model is None or self.failed:
+            return None
+        if len(model.outputs) > 1:
+            self.error(codes.SEVERAL_OUTPUTS.at(self._at(model.node or fits[0].node), count=len(model.outputs)))
+            return None
+        self._shared(model, fits)
+        kind = self._kind(model, begin)
+        if kind is None or self.failed:
+            return None
+        return self._reading(model, [e for e in fits if e.target is model], kind)
+
+    def _at(self, node: cst.CSTNode):  # type: ignore[no-untyped-def]
+        return self.source.at(node)
+
+    def _repeated(self) -> bool:
+        index = self.block.index
+        loops = [f for f in self.interp.entry_frames.get(index, ()) if f.what == "loop"]
+        place = self.source.place(self.block.begin.start, self.block.begin.end)
+        if loops:
+            line = self.source.line(self.source.span(loops[0].node)[0])
+            self.error(codes.TWICE.at(place, how=f"it is called in the loop of line {line}"))
+        elif self.interp.entered.get(index, 0) > 1:
+            self.error(codes.TWICE.at(place, how="its function is called more than once"))
+        return self.failed
+
+    def _removed(self) -> None:
+        instead = {"fit_generator": "fit", "predict_generator": "predict", "evaluate_generator": "evaluate",
+                   "predict_classes": "predict(x).argmax(axis=1)"}  # fmt: skip
+        for event in self.interp.events:
+            if event.block == self.block.index and event.what == "removed":
+                self.error(codes.REMOVED_FIT.at(self._at(event.node), name=event.name, instead=instead[event.name]))
+
+    def _model(self, fits: list[Event]) -> Model | None:
+        place = self.source.place(self.block.begin.start, self.block.begin.end)
+        models = list({id(e.target): e.target for e in fits if isinstance(e.target, Model)}.values())
+        if not fits and not self.failed:
+            self.error(codes.NO_TRAINING.at(place))
+        elif not models:
+            for event in fits[:1]:
+                self.error(codes.UNREAD_MODEL.at(self._at(event.node)))
+        elif len(models) > 1:
+            second = next(e for e in fits if e.target is models[1])
+            line = self.source.line(self.source.span(fits[0].node)[0])
+            self.error(codes.SEVERAL_MODELS.at(self._at(second.node), line=line))
+        elif models[0].loaded or not models[0].layers:
+            self.error(codes.UNREAD_MODEL.at(self._at(fits[0].node)))
+        elif self.interp.made_in.get(id(models[0])) != self.block.index:
+            line = self.source.line(self.source.span(fits[0].node)[0])
+            self.error(codes.OUTSIDE.at(self._at(models[0].node or fits[0].node), line=line))
+        else:
+            return models[0]
+        return None
+
+    def _shared(self, model: Model, fits: list[Event]) -> None:
+        """Refuse the use of another model on the trained layers after the training."""
+        trained = {id(layer) for layer in _all_layers(model)} - {id(model)}
+        last = max((e.order for e in fits if e.target is model), default=-1)
+        line = self.source.line(self.source.span(fits[0].node)[0])
+        for event in self.interp.events:
+            other = event.target
+            if event.order > last and event.what in ("use", "path") and isinstance(other, Model) and other is not model:
+                shares = {id(layer) for layer in _all_layers(other)} | {id(other)}
+                if shares & trained:
+                    self.error(codes.SHARED_LAYERS.at(self._at(event.node), line=line))
+
+    def _kind(self, model: Model, place) -> Kind | None:  # type: ignore[no-untyped-def]
+        said = self.block.begin.kind
+        if said is not None:
+            return said
+        evidence = outputs.evidence(self.interp, model)
+        kind = outputs.infer_kind(evidence)
+        if kind is None:
+            self.error(codes.UNKNOWN_KIND.at(place))
+            return None
+        word = {"binary": "BINARYCLASS"}.get(kind, kind.upper())
+        self.error(codes.INFERRED.at(place, kind=kind, evidence=evidence, word=word))
+        return kind
+
+    def _reading(self, model: Model, fits: list[Event], kind: Kind) -> BlockReading | None:
+        interp, index = self.interp, self.block.index
+        graph = interp.graphs.get(index) or interp.graph.clone()
+        slots = {v for v, block in interp.slot_block.items() if block == index}
+        for variable in graph.slots:
+            if variable not in slots:
+                graph.fix(Dim.var(variable), "it is made outside the block")
+        events = [e for e in interp.events if e.block == index]
+        reach = Reach(interp, self.block, self.error)
+        for variable in sorted(slots):
+            node = graph.slots[variable].site
+            assert isinstance(node, cst.CSTNode)
+            if not reach.editable(node, interp.slot_frames[variable]):
+                graph.fix(Dim.var(variable), "it is written outside the block")
+        for event in events:
+            if event.what in ("fit", "input", "exists", "load", "weights"):
+                reach.editable(event.node, event.frames)
+        if index in interp.dialect:
+            _fix_undialected(graph, slots)
+        shape = model.outputs[0].shape if model.outputs else None
+        layers = tuple(x for x in _all_layers(model) if isinstance(x, Layer))
+        last = shape[-1] if shape else Dim.fixed(None)
+        if self.failed:
+            return None
+        return BlockReading(
+            self.block, kind, model, tuple(fits), tuple(events), graph, frozenset(slots), last.single,
+            graph.base(last), None if shape is None else len(shape), _embedded(model),
+            not any(layer.name in NOT_DENSE for layer in layers), reach.definitions(), index in interp.dialect, layers,
+            interp.epochs_nodes.get(index), interp.generator_nodes.get(index),
+        )  # fmt: skip
+
+
+def _fix_undialected(graph: WidthGraph, slots: Iterable[int]) -> None:
+    for variable in slots:
+        if not graph.slots[variable].layer.startswith("_"):
+            graph.fix(Dim.var(variable), "its size uses none of the reserved names")
+
+
+def _all_layers(model: Value, seen: set[int] | None = None) -> list[Value]:
+    """Return a model's layers, with those of nested models, lists and wrappers."""
+    seen = set() if seen is None else seen
+    if id(model) in seen:
+        return []
+    seen.add(id(model))
+    found = [model]
+    inner: list[Value] = []
+    if isinstance(model, Model):
+        inner = [*model.layers, *(model.instance.attributes.values() if model.instance else ())]
+    elif isinstance(model, Instance):
+        inner = list(model.attributes.values())
+    elif isinstance(model, Seq):
+        inner = list(model.items)
+    elif isinstance(model, Layer) and model.inner is not None:
+        inner = [model.inner]
+    for item in inner:
+        if isinstance(item, (Model, Layer, Seq, Instance)):
+            found += _all_layers(item, seen)
+    return found
+
+
+def _embedded(model: Model) -> bool:
+    """Say whether a network has embedding or positional-encoding layers (3.1)."""
+    for layer in _all_layers(model):
+        name = layer.name if isinstance(layer, Layer) else layer.cls.name if isinstance(layer, Instance) else ""
+        if name == "Embedding" or "position" in name.lower():
+            return True
+    return False
+
+
+_ = keras_name

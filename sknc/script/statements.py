@@ -1,0 +1,332 @@
+"""Statements in thought."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import libcst as cst
+
+from sknc.script import dialect, python
+from sknc.script.expressions import evaluate, tensor_operator
+from sknc.script.interpreter import Frame, Interpreter
+from sknc.script.values import (
+    UNKNOWN,
+    Const,
+    Env,
+    Function,
+    Instance,
+    Mapping,
+    Model,
+    Ref,
+    Seq,
+    Tensor,
+    UserClass,
+    Value,
+    plain,
+)
+
+GO, LEAVE, BREAK, CONTINUE = "go", "leave", "break", "continue"
+"""How a suite ended: it ran through, it left the function, or it left the round of a loop."""
+
+UNROLL = 300
+
+
+def execute_body(interp: Interpreter, body: cst.BaseSuite, env: Env) -> str:
+    """Execute the suite of a function, class or branch."""
+    return execute(interp, list(body.body), env)
+
+
+def execute(interp: Interpreter, statements: Sequence[cst.CSTNode], env: Env) -> str:
+    """Execute statements in order.
+
+    Args:
+        interp: the reading.
+        statements: the statements of one suite.
+        env: the names of the scope.
+
+    Returns:
+        How the suite ended.
+    """
+    for statement in statements:
+        interp.before(statement)
+        ended = _statement(interp, statement, env)
+        interp.after(statement)
+        if ended != GO:
+            for rest in statements[statements.index(statement) :]:
+                interp.after(rest)
+            return ended
+    return GO
+
+
+def _statement(interp: Interpreter, node: cst.CSTNode, env: Env) -> str:
+    if interp.exhausted():
+        return GO
+    if isinstance(node, cst.SimpleStatementLine):
+        for small in node.body:
+            interp.statement = small
+            ended = _small(interp, small, env)
+            if ended != GO:
+                return ended
+        return GO
+    if isinstance(node, cst.BaseSmallStatement):
+        interp.statement = node
+        return _small(interp, node, env)
+    interp.statement = node
+    rule = _COMPOUND.get(type(node))
+    return rule(interp, node, env) if rule else GO
+
+
+def _small(interp: Interpreter, node: cst.BaseSmallStatement, env: Env) -> str:
+    if isinstance(node, cst.Assign):
+        value = evaluate(interp, node.value, env)
+        for target in node.targets:
+            assign(interp, target.target, dialect.width(interp, target.target, node.value, value), env)
+    elif isinstance(node, cst.AnnAssign) and node.value is not None:
+        value = evaluate(interp, node.value, env)
+        assign(interp, node.target, dialect.width(interp, node.target, node.value, value), env)
+    elif isinstance(node, cst.AugAssign):
+        _augment(interp, node, env)
+    elif isinstance(node, cst.Expr):
+        evaluate(interp, node.value, env)
+    elif isinstance(node, cst.Return):
+        value = evaluate(interp, node.value, env) if node.value is not None else Const(None)
+        if env.returned is not None:
+            env.returned.append(value)
+        return LEAVE
+    elif isinstance(node, cst.Raise):
+        return LEAVE
+    elif isinstance(node, cst.Break):
+        return BREAK
+    elif isinstance(node, cst.Continue):
+        return CONTINUE
+    elif isinstance(node, (cst.Import, cst.ImportFrom)):
+        _import(interp, node, env)
+    elif isinstance(node, (cst.Global, cst.Nonlocal)):
+        for item in node.names:
+            env.elsewhere[item.name.value] = interp.globals if isinstance(node, cst.Global) else env.parent
+    elif isinstance(node, cst.Del) and isinstance(node.target, cst.Name):
+        env.names.pop(node.target.value, None)
+    elif isinstance(node, cst.Assert):
+        evaluate(interp, node.test, env)
+    return GO
+
+
+def assign(interp: Interpreter, target: cst.CSTNode, value: Value, env: Env) -> None:
+    """Give a name, attribute, element or pattern a value."""
+    if isinstance(target, cst.Name):
+        scope = env.elsewhere.get(target.value) or env
+        scope.names[target.value] = value
+    elif isinstance(target, (cst.Tuple, cst.List)):
+        _unpack(interp, target, value, env)
+    elif isinstance(target, cst.Attribute):
+        owner = evaluate(interp, target.value, env)
+        instance = owner.instance if isinstance(owner, Model) else owner
+        if isinstance(instance, Instance):
+            instance.attributes[target.attr.value] = value
+    elif isinstance(target, cst.Subscript):
+        _set_item(interp, target, value, env)
+    elif isinstance(target, cst.StarredElement):
+        assign(interp, target.value, value, env)
+
+
+def _set_item(interp: Interpreter, target: cst.Subscript, value: Value, env: Env) -> None:
+    owner = evaluate(interp, target.value, env)
+    if len(target.slice) != 1 or not isinstance(target.slice[0].slice, cst.Index):
+        return
+    try:
+        key = plain(evaluate(interp, target.slice[0].slice.value, env))
+        if isinstance(owner, Mapping):
+            owner.items[key] = value
+        elif isinstance(owner, Seq) and isinstance(key, int) and -len(owner.items) <= key < len(owner.items):
+            owner.items[key] = value
+            if len(owner.nodes) == len(owner.items):
+                owner.nodes[key] = None
+    except (ValueError, TypeError):
+        return
+
+
+def _unpack(interp: Interpreter, target: cst.Tuple | cst.List, value: Value, env: Env) -> None:
+    elements = list(target.elements)
+    items = python.iterate(value)
+    starred = [i for i, element in enumerate(elements) if isinstance(element, cst.StarredElement)]
+    if items is not None and starred and len(items) >= len(elements) - 1:
+        at, rest = starred[0], len(elements) - starred[0] - 1
+        middle = Seq(items[at : len(items) - rest], True)
+        items = [*items[:at], middle, *items[len(items) - rest :]]
+    if items is None or len(items) != len(elements):
+        items = [UNKNOWN] * len(elements)
+    for element, item in zip(elements, items, strict=True):
+        assign(interp, element.value, item, env)
+
+
+def _augment(interp: Interpreter, node: cst.AugAssign, env: Env) -> None:
+    left, right = evaluate(interp, node.target, env), evaluate(interp, node.value, env)
+    if isinstance(left, Tensor) or isinstance(right, Tensor):
+        assign(interp, node.target, tensor_operator(interp, left, right), env)
+        return
+    op = python.AUGMENTED.get(type(node.operator))
+    if isinstance(left, Seq) and left.mutable and isinstance(node.operator, cst.AddAssign):
+        items = python.iterate(right)
+        if items is not None:
+            left.nodes = (left.nodes or [None] * len(left.items)) + [None] * len(items)
+            left.items.extend(items)
+            return
+    assign(interp, node.target, python.binary(op, left, right) if op else UNKNOWN, env)
+
+
+def _import(interp: Interpreter, node: cst.Import | cst.ImportFrom, env: Env) -> None:
+    if isinstance(node, cst.Import):
+        for alias in node.names:
+            full = dotted(alias.name)
+            if alias.asname is not None and isinstance(alias.asname.name, cst.Name):
+                env.names[alias.asname.name.value] = Ref(full)
+            else:
+                env.names[full.split(".")[0]] = Ref(full.split(".")[0])
+        return
+    module = "." * len(node.relative) + (dotted(node.module) if node.module is not None else "")
+    if isinstance(node.names, cst.ImportStar):
+        interp.star_imports.append(module)
+        return
+    for alias in node.names:
+        name = dotted(alias.name)
+        bound = alias.asname.name if alias.asname is not None else alias.name
+        if isinstance(bound, cst.Name):
+            env.names[bound.value] = Ref(f"{module}.{name}" if module.strip(".") else f"{module}{name}")
+
+
+def dotted(node: cst.BaseExpression) -> str:
+    """Return a dotted name as text."""
+    if isinstance(node, cst.Attribute):
+        return f"{dotted(node.value)}.{node.attr.value}"
+    return node.value if isinstance(node, cst.Name) else ""
+
+
+def _branches(interp: Interpreter, env: Env, runs: list[Callable[[], str]]) -> str:
+    """Follow several branches from the same names, and join what they leave behind."""
+    before = dict(env.names)
+    after: list[dict[str, Value]] = []
+    endings: list[str] = []
+    for run in runs:
+        env.names = dict(before)
+        ended = run()
+        endings.append(ended)
+        if ended == GO:
+            after.append(env.names)
+    if not after:
+        env.names = before
+        return endings[0] if len(set(endings)) == 1 else (LEAVE if LEAVE in endings else endings[0])
+    joined = dict(after[0])
+    for names in after[1:]:
+        for name in (*joined, *(n for n in names if n not in joined)):
+            joined[name] = interp.join(joined.get(name), names.get(name))
+    env.names = joined
+    return GO
+
+
+def _if(interp: Interpreter, node: cst.If, env: Env) -> str:
+    known = python.truth(evaluate(interp, node.test, env))
+
+    def body() -> str:
+        return execute_body(interp, node.body, env)
+
+    def other() -> str:
+        if node.orelse is None:
+            return GO
+        if isinstance(node.orelse, cst.If):
+            return _if(interp, node.orelse, env)
+        return execute_body(interp, node.orelse.body, env)
+
+    with interp.inside(Frame("branch", node)):
+        if known is not None:
+            return body() if known else other()
+        return _branches(interp, env, [body, other])
+
+
+def _for(interp: Interpreter, node: cst.For, env: Env) -> str:
+    items = python.iterate(evaluate(interp, node.iter, env))
+    with interp.inside(Frame("loop", node)):
+        if items is None or len(items) > UNROLL:
+            return _once(interp, node.body, env, lambda: assign(interp, node.target, UNKNOWN, env))
+        for item in items:
+            assign(interp, node.target, item, env)
+            ended = execute_body(interp, node.body, env)
+            if ended in (LEAVE, BREAK):
+                return LEAVE if ended == LEAVE else GO
+    return execute_body(interp, node.orelse.body, env) if node.orelse is not None else GO
+
+
+def _once(interp: Interpreter, body: cst.BaseSuite, env: Env, prepare: Callable[[], None]) -> str:
+    """A loop of unknown length: its body is followed once, and may not have been run at all."""
+
+    def run() -> str:
+        prepare()
+        execute_body(interp, body, env)
+        return GO
+
+    return _branches(interp, env, [run, lambda: GO])
+
+
+def _while(interp: Interpreter, node: cst.While, env: Env) -> str:
+    evaluate(interp, node.test, env)
+    with interp.inside(Frame("loop", node)):
+        return _once(interp, node.body, env, lambda: None)
+
+
+def _with(interp: Interpreter, node: cst.With, env: Env) -> str:
+    for item in node.items:
+        value = evaluate(interp, item.item, env)
+        if item.asname is not None:
+            assign(interp, item.asname.name, value if isinstance(value, (Model, Instance)) else UNKNOWN, env)
+    return execute_body(interp, node.body, env)
+
+
+def _try(interp: Interpreter, node: cst.Try | cst.TryStar, env: Env) -> str:
+    with interp.inside(Frame("try", node)):
+
+        def body() -> str:
+            ended = execute_body(interp, node.body, env)
+            if ended == GO and node.orelse is not None:
+                return execute_body(interp, node.orelse.body, env)
+            return ended
+
+        def handler(one: Any) -> Callable[[], str]:
+            return lambda: execute_body(interp, one.body, env)
+
+        ended = _branches(interp, env, [body, *(handler(one) for one in node.handlers)])
+        if node.finalbody is not None:
+            execute_body(interp, node.finalbody.body, env)
+        return ended
+
+
+def _define(interp: Interpreter, node: cst.FunctionDef, env: Env) -> str:
+    env.names[node.name.value] = Function(node, env)
+    return GO
+
+
+def _class(interp: Interpreter, node: cst.ClassDef, env: Env) -> str:
+    bases = [evaluate(interp, base.value, env) for base in node.bases]
+    body = Env(env)
+    execute_body(interp, node.body, body)
+    env.names[node.name.value] = UserClass(node, env, bases, body)
+    return GO
+
+
+def _match(interp: Interpreter, node: cst.Match, env: Env) -> str:
+    evaluate(interp, node.subject, env)
+    with interp.inside(Frame("branch", node)):
+        runs = [lambda case=case: execute_body(interp, case.body, env) for case in node.cases]
+        return _branches(interp, env, [*runs, lambda: GO])
+
+
+_COMPOUND: dict[type[cst.CSTNode], Callable[[Interpreter, Any, Env], str]] = {
+    cst.If: _if,
+    cst.For: _for,
+    cst.While: _while,
+    cst.With: _with,
+    cst.Try: _try,
+    cst.TryStar: _try,
+    cst.FunctionDef: _define,
+    cst.ClassDef: _class,
+    cst.Match: _match,
+}

@@ -1,0 +1,309 @@
+"""What an expression of the user's script can be, as far as reading it tells."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import libcst as cst
+
+from sknc.decompose.widths import Dim
+
+Shape = tuple[Dim, ...]
+"""The sizes of a tensor without the batch."""
+
+
+class Value:
+    """Anything an expression can be. Identity matters for layers and models, so values are not compared by content."""
+
+
+@dataclass(eq=False)
+class Unknown(Value):
+    """Nothing is known about it."""
+
+
+UNKNOWN = Unknown()
+
+
+@dataclass(eq=False)
+class Const(Value):
+    """A number, text, truth value or None that is known before the run."""
+
+    value: Any
+
+
+@dataclass(eq=False)
+class Size(Value):
+    """A number that follows from a width, e.g. `x.shape[-1]`: narrow where the width is narrow.
+
+    Attributes:
+        dim: the width as a polynomial; with unknown coefficients where it was computed otherwise.
+        compute: the number itself, given the width of each variable.
+    """
+
+    dim: Dim
+    compute: Callable[[Callable[[int], float | None]], float | None] = lambda widths: None
+
+
+@dataclass(eq=False)
+class Bound(Value):
+    """An attribute of something, not yet called: `model.fit`, `names.append`."""
+
+    owner: Value
+    name: str
+
+
+@dataclass(eq=False)
+class Seq(Value):
+    """A list or tuple with known elements.
+
+    Attributes:
+        nodes: the expressions that the elements were written as, where they were.
+    """
+
+    items: list[Value]
+    mutable: bool = False
+    nodes: list[cst.BaseExpression | None] = field(default_factory=list)
+
+
+@dataclass(eq=False)
+class Mapping(Value):
+    """A dictionary with known keys."""
+
+    items: dict[Any, Value]
+
+
+@dataclass(eq=False)
+class Ref(Value):
+    """Something imported, by its full name: `keras.layers.Dense`."""
+
+    name: str
+
+
+@dataclass(eq=False)
+class Made(Value):
+    """What a call of something imported returned: `Made("sklearn.preprocessing.StandardScaler")`."""
+
+    name: str
+    args: Arguments
+
+
+@dataclass(eq=False)
+class Partial(Value):
+    """A `functools.partial`."""
+
+    callee: Value
+    args: Arguments
+
+
+@dataclass(eq=False)
+class Env:
+    """Names of one scope.
+
+    Attributes:
+        parent: the scope around it.
+        names: what its names stand for.
+        owner: the function it belongs to.
+        elsewhere: names that belong to another scope (global, nonlocal).
+        returned: what the function returned so far; None outside functions.
+    """
+
+    parent: Env | None = None
+    names: dict[str, Value] = field(default_factory=dict)
+    owner: cst.CSTNode | None = None
+    elsewhere: dict[str, Env | None] = field(default_factory=dict)
+    returned: list[Value] | None = None
+
+    def get(self, name: str) -> Value | None:
+        scope: Env | None = self
+        while scope is not None:
+            if name in scope.names:
+                return scope.names[name]
+            scope = scope.parent
+        return None
+
+
+@dataclass(eq=False)
+class Function(Value):
+    """A function or lambda of the user's."""
+
+    node: cst.FunctionDef | cst.Lambda
+    env: Env
+    receiver: Value | None = None
+    defined_in: UserClass | None = None
+
+    @property
+    def name(self) -> str:
+        return self.node.name.value if isinstance(self.node, cst.FunctionDef) else "lambda"
+
+
+@dataclass(eq=False)
+class UserClass(Value):
+    """A class of the user's."""
+
+    node: cst.ClassDef
+    env: Env
+    bases: list[Value]
+    body: Env
+
+    @property
+    def name(self) -> str:
+        return self.node.name.value
+
+    def lineage(self) -> list[UserClass]:
+        """Return this class and the user's classes it derives from, nearest first."""
+        found = [self]
+        for base in self.bases:
+            if isinstance(base, UserClass):
+                found += base.lineage()
+        return found
+
+    def method(self, name: str) -> Value | None:
+        for owner in self.lineage():
+            if name in owner.body.names:
+                return owner.body.names[name]
+        return None
+
+    def derives(self, *names: str) -> bool:
+        """Say whether one of the library classes with these last names is among its ancestors."""
+        return any(
+            isinstance(base, Ref) and base.name.rsplit(".", 1)[-1] in names
+            for owner in self.lineage()
+            for base in owner.bases
+        )
+
+
+@dataclass(eq=False)
+class Instance(Value):
+    """An object of a user's class.
+
+    Attributes:
+        cls: its class.
+        attributes: what was assigned to it.
+        super_of: set on what `super()` returns: the class whose method is running.
+        self_value: set on what `super()` returns: the object itself.
+    """
+
+    cls: UserClass
+    attributes: dict[str, Value] = field(default_factory=dict)
+    super_of: UserClass | None = None
+    self_value: Value | None = None
+
+
+@dataclass(eq=False)
+class Layer(Value):
+    """A Keras layer that the script makes.
+
+    Attributes:
+        name: class name, e.g. "Dense".
+        args: the arguments by name.
+        node: the call that makes it, None where the layer is made by an argument ("softmax").
+        slots: width variables by argument name.
+        sizes: widths that follow from other widths of the network, by argument name.
+        computed: the numbers that those are, as `Size.compute`.
+        inner: the layer that a wrapper (Bidirectional, TimeDistributed) wraps.
+    """
+
+    name: str
+    args: Arguments
+    node: cst.CSTNode | None
+    slots: dict[str, int] = field(default_factory=dict)
+    sizes: dict[str, Dim] = field(default_factory=dict)
+    computed: dict[str, Size] = field(default_factory=dict)
+    inner: Value | None = None
+
+
+@dataclass(eq=False)
+class Tensor(Value):
+    """A symbolic tensor.
+
+    Attributes:
+        shape: sizes without the batch, None when not even the rank is known.
+        producer: the layer or model that made it.
+        sources: the tensors it was made from.
+    """
+
+    shape: Shape | None
+    producer: Value | None = None
+    sources: tuple[Tensor, ...] = ()
+
+    @property
+    def last(self) -> Dim:
+        return self.shape[-1] if self.shape else Dim.fixed(None)
+
+
+@dataclass(eq=False)
+class Model(Value):
+    """A Keras model.
+
+    Attributes:
+        node: the call that makes it.
+        layers: its layers in order; nested models stand among them.
+        outputs: its output tensors, where they are known.
+        inputs: its input tensors.
+        instance: the object, when it is of a user's class.
+        sequential: whether layers are added to it.
+    """
+
+    node: cst.CSTNode | None
+    layers: list[Value] = field(default_factory=list)
+    inputs: list[Tensor] = field(default_factory=list)
+    outputs: list[Tensor] = field(default_factory=list)
+    instance: Instance | None = None
+    sequential: bool = False
+    loaded: bool = False
+    compiled: Arguments | None = None
+
+
+@dataclass(eq=False)
+class Arguments:
+    """The arguments of a call.
+
+    Attributes:
+        positional: values in order.
+        keywords: values by name.
+        nodes: the expression of each, by index or name.
+        open: whether more came from * or ** of something unknown.
+    """
+
+    positional: list[Value] = field(default_factory=list)
+    keywords: dict[str, Value] = field(default_factory=dict)
+    nodes: dict[int | str, cst.BaseExpression] = field(default_factory=dict)
+    open: bool = False
+
+    def get(self, name: str, position: int | None = None) -> Value | None:
+        """Return an argument by name or position, None when it was not given."""
+        if name in self.keywords:
+            return self.keywords[name]
+        if position is not None and position < len(self.positional):
+            return self.positional[position]
+        return None
+
+    def node(self, name: str, position: int | None = None) -> cst.BaseExpression | None:
+        """Return the expression of an argument."""
+        if name in self.nodes:
+            return self.nodes[name]
+        return self.nodes.get(position) if position is not None and name not in self.keywords else None
+
+
+def constant(value: Value | None) -> Any:
+    """Return a known number, text or truth value; None for anything else."""
+    return value.value if isinstance(value, Const) else None
+
+
+def whole(value: Value | None) -> int | None:
+    """Return a known whole number, None for anything else."""
+    found = constant(value)
+    return found if isinstance(found, int) and not isinstance(found, bool) else None
+
+
+def plain(value: Value | None) -> Any:
+    """Return a constant, or a tuple of such, as a Python object; raises ValueError when a part is not known."""
+    if isinstance(value, Const):
+        return value.value
+    if isinstance(value, Seq):
+        return tuple(plain(item) for item in value.items)
+    if isinstance(value, Mapping):
+        return {key: plain(item) for key, item in value.items.items()}
+    raise ValueError
