@@ -86,7 +86,7 @@ def read_script(path: str | os.PathLike[str]) -> bytes:
         raise InputProblem(f"{script} is a folder", "name the Python script inside it") from None
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
-        raise InputProblem(f"cannot read {script}: {reason}") from None
+        raise InputProblem(f"cannot read {str(script)!r}: {reason}") from None
 
 
 def _near(script: Path) -> str:
@@ -97,7 +97,7 @@ def _near(script: Path) -> str:
         names = [path.name for path in script.parent.glob("*.py")]
     except OSError:
         names = []
-    found = difflib.get_close_matches(script.name, names, n=1)
+    found = difflib.get_close_matches(script.name, names, n=1, cutoff=0.75)
     return f"did you mean {script.with_name(found[0])}?" if found else "name a Python script that has #SKYNNET markers"
 
 

@@ -12,6 +12,7 @@ import os
 import sys
 import traceback
 from collections.abc import Sequence
+from typing import Any
 
 import click
 
@@ -34,6 +35,13 @@ _EXTRAS = {"tensorflow": "cpu", "keras": "cpu", "distributed": "dask", "dask": "
 
 class _Lazy(click.Group):
     """A group that knows its commands by name, and loads one when it is used."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command that was asked for."""
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:  # click itself would end with 1, which here means that a script has findings
+            raise SystemExit(_pipe_closed()) from None
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the commands that this installation has, in the order in which people use them."""
@@ -105,9 +113,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (KeyboardInterrupt, click.Abort):
         return _say("interrupted", None, _INTERRUPTED)
     except BrokenPipeError:
-        # Python would complain once more when it flushes on exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return _BROKEN_PIPE
+        return _pipe_closed()
     except click.ClickException as wrong:
         return _say(wrong.format_message(), _usage_hint(wrong), 2)
     except SkncError as error:
@@ -115,6 +121,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except Exception as error:  # noqa: BLE001 - the last resort, and it tells
         return _unexpected(error)
     return 0
+
+
+def _pipe_closed() -> int:
+    """Give up printing, as when `head` has read enough; Python would complain once more when it flushes on exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return _BROKEN_PIPE
 
 
 def _say(message: str, hint: str | None, status: int) -> int:

@@ -73,7 +73,10 @@ def recover(folder: str | os.PathLike[str]) -> None:
     Raises:
         EnvironmentProblem: there is something to finish, and the system does not let us.
     """
-    target = Path(os.path.realpath(folder))
+    try:
+        target = Path(os.path.realpath(folder))
+    except ValueError:  # a NUL in the name: there is no such folder
+        return
     try:
         if (target / _JOURNAL).exists() or any(_siblings(target)):
             with _exchange.locked(target.parent):
@@ -84,7 +87,10 @@ def recover(folder: str | os.PathLike[str]) -> None:
 
 def _target(folder: str | os.PathLike[str]) -> Path:
     """Resolve an output folder; a link to a folder is followed, so that the link stays."""
-    target = Path(os.path.realpath(folder))
+    try:
+        target = Path(os.path.realpath(folder))
+    except ValueError as error:
+        raise UsageError(f"{os.fspath(folder)!r} cannot be the name of a folder: {error}") from None
     if target.is_file() or (target.exists() and not target.is_dir()):
         raise UsageError(f"the output {folder} is a file", "name a folder with -o")
     if target.is_symlink():
