@@ -1,0 +1,107 @@
+"""The end of a program's log, and the user's line in it."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+LINES = 15
+_WINDOW = 1 << 16
+_WIDEST = 300
+_ESCAPES = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b[@-Z\\-_]")
+_CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+_FRAME = re.compile(r'^\s*File "(?P<file>[^"\n]+)", line (?P<line>\d+)')
+
+
+@dataclasses.dataclass(frozen=True)
+class Place:
+    """A line of the user's script, with its text when it could be read."""
+
+    file: str
+    line: int
+    text: str = ""
+
+    def __str__(self) -> str:
+        where = f"{self.file}:{self.line}"
+        return f"{where}: {self.text}" if self.text else where
+
+
+def tail(log: Path, start: int = 0, lines: int = LINES) -> list[str]:
+    """Return the last lines of a log as a reader would see them.
+
+    Args:
+        log: the file; missing is empty.
+        start: where the attempt that is asked about begins in it.
+        lines: how many lines at most.
+
+    Returns:
+        Lines without escapes, without what a progress bar has overwritten, none of them too wide. Bytes
+        that are not UTF-8 are shown as U+FFFD.
+    """
+    try:
+        with open(log, "rb") as file:
+            size = file.seek(0, os.SEEK_END)
+            first = max(start, size - _WINDOW)
+            file.seek(first)
+            data = file.read(_WINDOW)
+    except OSError:
+        return []
+    text = data.decode("utf-8", errors="replace")
+    shown = [_plain(line) for line in text.split("\n")]
+    if first > start and len(shown) > 1:
+        # The window opens in the middle of a line.
+        del shown[0]
+    kept = [line for line in shown if line]
+    return kept[-lines:]
+
+
+def _plain(line: str) -> str:
+    line = _ESCAPES.sub("", line.rstrip())
+    # Keras moves back over its bar with backspaces, others with a carriage return: the last version counts.
+    line = re.split(r"\r|\x08{2,}", line)[-1]
+    line = _CONTROLS.sub("", line)
+    return line if len(line) <= _WIDEST else f"{line[:_WIDEST]}..."
+
+
+def users_line(shown: Sequence[str], program: Path, lines: Sequence[Sequence[int]], source: str) -> Place | None:
+    """Find the line of the user's script at which a program failed.
+
+    Args:
+        shown: the end of the log.
+        program: the program that failed.
+        lines: pieces of the program that are the user's: (first program line, first script line, count).
+        source: name of the user's script.
+
+    Returns:
+        The line of the last frame of the traceback that is in the program, or None.
+    """
+    for text in reversed(shown):
+        match = _FRAME.match(text)
+        if match and _same(match["file"], program):
+            number = int(match["line"])
+            origin = _origin(number, lines)
+            return None if origin is None else Place(source, origin, _line_of(program, number))
+    return None
+
+
+def _same(name: str, program: Path) -> bool:
+    return os.path.realpath(name) == os.path.realpath(program)
+
+
+def _origin(number: int, lines: Sequence[Sequence[int]]) -> int | None:
+    for first, origin, count in lines:
+        if first <= number < first + count:
+            return origin + number - first
+    return None
+
+
+def _line_of(program: Path, number: int) -> str:
+    try:
+        text = program.read_text(encoding="utf-8-sig", errors="replace")
+    except OSError:
+        return ""
+    found = text.splitlines()[number - 1 : number]
+    return found[0].strip()[:_WIDEST] if found else ""

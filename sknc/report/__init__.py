@@ -1,0 +1,1 @@
+"""Reports: what is shown and stored about runs and plans."""
