@@ -119,9 +119,7 @@ class _Unroller:
         for number, layer in enumerate(self.layers):
             readers = self.readers[layer.name]
             copies = len(readers) if layer.type == FORK else 1
-            made = [
-                self.tensor(layer.name, layer.elements * self.scale, number, False) for _ in range(copies)
-            ]
+            made = [self.tensor(layer.name, layer.elements * self.scale, number, False) for _ in range(copies)]
             for place, reader in enumerate(readers):
                 self.read_as[reader] = made[place % copies]
             read = [self.read_as[layer.name, place] for place in range(len(layer.inputs))]
@@ -142,7 +140,8 @@ class _Unroller:
             # The loss hands the last layer its gradient.
             incoming = [self.tensor(f"d {layer.name}", self.tensors[outputs[0]].bytes, number, True)]
             writes += incoming
-        reads += incoming
+        else:
+            reads += incoming
         writes += self.gradients(number, layer, rule, incoming)
         step = Step(number, True, tuple(dict.fromkeys(reads)), tuple(writes))
         again = sum(self.tensors[tensor].bytes for tensor in incoming) if rule.twice else 0

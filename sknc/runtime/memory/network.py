@@ -65,12 +65,11 @@ def with_forks(network: Network) -> Network:
         The network in which every output but a FORK's has at most one reader.
     """
     readers = Counter(name for layer in network.layers for name in layer.inputs)
-    forked = {name: f"{name}/fork" for name, count in readers.items() if count > 1}
+    types = {layer.name: layer.type for layer in network.layers}
+    forked = {name: f"{name}/fork" for name, count in readers.items() if count > 1 and types.get(name) != FORK}
     layers: list[Layer] = []
     for layer in network.layers:
         layers.append(replace(layer, inputs=tuple(forked.get(name, name) for name in layer.inputs)))
-        if layer.name in forked and layer.type != FORK:
-            layers.append(
-                Layer(forked[layer.name], FORK, (layer.name,), layer.elements, flops=layer.elements)
-            )
+        if layer.name in forked:
+            layers.append(Layer(forked[layer.name], FORK, (layer.name,), layer.elements, flops=layer.elements))
     return replace(network, layers=tuple(layers))

@@ -30,17 +30,13 @@ def execution_route(network: Network) -> list[int]:
     for position, layer in enumerate(network.layers):
         for name in layer.inputs:
             if name not in index:
-                raise PlanError(
-                    f"layer '{layer.name}' reads '{name}', which is not a layer of '{network.name}'"
-                )
+                raise PlanError(f"layer '{layer.name}' reads '{name}', which is not a layer of '{network.name}'")
             following[index[name]].append(position)
         waiting.append(len(layer.inputs))
     sources = [position for position, layer in enumerate(network.layers) if not layer.inputs]
     route = depth_first(sources, following, waiting)
     if len(route) != len(network.layers):
-        raise PlanError(
-            f"the layers of '{network.name}' form a cycle: {len(network.layers) - len(route)} never run"
-        )
+        raise PlanError(f"the layers of '{network.name}' form a cycle: {len(network.layers) - len(route)} never run")
     return route
 
 

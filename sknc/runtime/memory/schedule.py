@@ -44,6 +44,7 @@ class Outcome:
         disk: bytes held on disk, by step.
         moved_out: bytes copied from the device.
         moved_in: bytes copied back.
+        moved: for HOST and DISK, bytes copied both ways.
         recomputed: for each layer, how often its forward step ran again.
     """
 
@@ -52,6 +53,7 @@ class Outcome:
     disk: tuple[int, ...]
     moved_out: int
     moved_in: int
+    moved: Mapping[str, int]
     recomputed: tuple[int, ...]
 
     @property
@@ -101,9 +103,7 @@ def walk(graph: StepGraph, schedule: Schedule) -> Outcome:
         PlanError: when the schedule does not fit the graph, or drops a tensor that cannot be recomputed.
     """
     if len(schedule.actions) != len(graph.tensors):
-        raise PlanError(
-            f"a schedule for {len(schedule.actions)} tensors does not fit a graph of {len(graph.tensors)}"
-        )
+        raise PlanError(f"a schedule for {len(schedule.actions)} tensors does not fit a graph of {len(graph.tensors)}")
     for number, action in enumerate(schedule.actions):
         tensor = graph.tensors[number]
         if action not in ACTIONS or (
@@ -121,11 +121,15 @@ class _Walk:
         self.actions = schedule.actions
         self.schedule = schedule
         self.last = last_needed(graph, schedule.actions)
+        self.ends: dict[int, list[int]] = {}
+        for tensor, number in enumerate(self.last):
+            self.ends.setdefault(number, []).append(tensor)
         self.resident: set[int] = set()
         self.held = self.most = self.count = self.now = 0
         self.away = {HOST: 0, DISK: 0}
         self.copied: set[int] = set()
         self.moved_out = self.moved_in = 0
+        self.moved = {HOST: 0, DISK: 0}
         self.recomputed = [0] * len(graph.nodes)
 
     def run(self) -> Outcome:
@@ -146,7 +150,13 @@ class _Walk:
             disk.append(self.away[DISK])
         timeline = Timeline(tuple(sizes), tuple(counts))
         return Outcome(
-            timeline, tuple(host), tuple(disk), self.moved_out, self.moved_in, tuple(self.recomputed)
+            timeline,
+            tuple(host),
+            tuple(disk),
+            self.moved_out,
+            self.moved_in,
+            self.moved,
+            tuple(self.recomputed),
         )
 
     def hold(self, tensor: int) -> None:
@@ -166,23 +176,27 @@ class _Walk:
     def bring(self, tensor: int) -> None:
         if tensor not in self.resident:
             self.moved_in += self.graph.size(tensor)
+            self.moved[self.actions[tensor]] += self.graph.size(tensor)
             self.hold(tensor)
 
     def leave(self, touched: tuple[int, ...]) -> None:
         """Free what is not needed on the device after this step."""
-        graph, now = self.graph, self.now
+        graph = self.graph
+        for tensor in self.ends.get(self.now, ()):
+            self.free(tensor)
+            if tensor in self.copied:
+                self.copied.remove(tensor)
+                self.away[self.actions[tensor]] -= graph.size(tensor)
         for tensor in touched:
-            if self.last[tensor] <= now:
-                self.free(tensor)
-                if tensor in self.copied:
-                    self.copied.remove(tensor)
-                    self.away[self.actions[tensor]] -= graph.size(tensor)
-            elif graph.last_forward[tensor] == now and self.actions[tensor] != KEEP:
-                if self.actions[tensor] != RECOMPUTE:
-                    self.copied.add(tensor)
-                    self.away[self.actions[tensor]] += graph.size(tensor)
-                    self.moved_out += graph.size(tensor)
-                self.free(tensor)
+            action = self.actions[tensor]
+            if action == KEEP or graph.last_forward[tensor] != self.now or self.last[tensor] <= self.now:
+                continue
+            if action != RECOMPUTE:
+                self.copied.add(tensor)
+                self.away[action] += graph.size(tensor)
+                self.moved_out += graph.size(tensor)
+                self.moved[action] += graph.size(tensor)
+            self.free(tensor)
 
     def fetch(self, wanted: tuple[int, ...], needed: frozenset[int]) -> None:
         """Have tensors on the device: bring back what was moved, compute again what was dropped."""

@@ -77,15 +77,11 @@ class ImageNet:
     def pool(self, x: Output, kernel: int, stride: int, pad: int = 0) -> Output:
         """A pooling."""
         rows, columns = strided(x.rows, kernel, stride, pad), strided(x.columns, kernel, stride, pad)
-        return self.add(
-            "POOL", [x], (rows, columns, x.channels), kernel * kernel * rows * columns * x.channels
-        )
+        return self.add("POOL", [x], (rows, columns, x.channels), kernel * kernel * rows * columns * x.channels)
 
     def norm(self, x: Output) -> Output:
         """A batch normalisation: two trained and two moving values a channel."""
-        return self.add(
-            "BN", [x], (x.rows, x.columns, x.channels), 8 * x.elements, 2 * x.channels, 2 * x.channels
-        )
+        return self.add("BN", [x], (x.rows, x.columns, x.channels), 8 * x.elements, 2 * x.channels, 2 * x.channels)
 
     def plain(self, kind: str, x: Output, work: int = 1) -> Output:
         """A layer that keeps the shape: ACT, LRN, DROPOUT, SOFTMAX; `work` operations an element."""
@@ -97,13 +93,9 @@ class ImageNet:
 
     def join(self, xs: Sequence[Output]) -> Output:
         """The sum of branches."""
-        return self.add(
-            "JOIN", xs, (xs[0].rows, xs[0].columns, xs[0].channels), xs[0].elements * (len(xs) - 1)
-        )
+        return self.add("JOIN", xs, (xs[0].rows, xs[0].columns, xs[0].channels), xs[0].elements * (len(xs) - 1))
 
     def concat(self, xs: Sequence[Output]) -> Output:
         """The branches side by side along the channels."""
         channels = sum(x.channels for x in xs)
-        return self.add(
-            "CONCAT", xs, (xs[0].rows, xs[0].columns, channels), xs[0].rows * xs[0].columns * channels
-        )
+        return self.add("CONCAT", xs, (xs[0].rows, xs[0].columns, channels), xs[0].rows * xs[0].columns * channels)

@@ -1,0 +1,144 @@
+"""`sknc memplan`: what memory training will need, step by step."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+
+from sknc.errors import EnvironmentProblem
+from sknc.memplan import ACCOUNTINGS, Request, make_report
+from sknc.runtime.memory.errors import PlanError
+from sknc.runtime.memory.units import format_size, parse_size
+
+PICTURE_SUFFIXES = (".png", ".svg")
+TEXT_WIDTH = 120
+
+
+class _Size(click.ParamType[int]):
+    name = "size"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Bytes from text such as 8GiB."""
+        if isinstance(value, int):
+            return value
+        try:
+            return parse_size(value)
+        except PlanError as error:
+            self.fail(str(error), param, ctx)
+
+
+SIZE = _Size()
+
+
+@click.command("memplan", short_help="Tell what memory training will need, step by step.")
+@click.argument("target", metavar="TARGET")
+@click.option("--batch", type=click.IntRange(min=1), metavar="B", help="Samples in a batch.")
+@click.option("--optimizer", metavar="NAME", help="Optimizer whose slots are counted: sgd, momentum, adam, ...")
+@click.option("--budget", type=SIZE, metavar="SIZE", help="Plan for a device that holds SIZE: 8GiB, 500MB.")
+@click.option("--host-budget", type=SIZE, metavar="SIZE", help="What the host may hold. [default: no limit]")
+@click.option("--disk-budget", type=SIZE, metavar="SIZE", help="What the disk may hold. [default: nothing]")
+@click.option("--fail-over", type=SIZE, metavar="SIZE", help="End with 1 when a step needs more than SIZE.")
+@click.option("--max-batch", is_flag=True, help="Find the largest batch within the budget.")
+@click.option("--accounting", type=click.Choice(ACCOUNTINGS), help="How memory is counted.")
+@click.option("--machine", type=click.Path(path_type=Path), metavar="FILE", help="Speeds of the machine, for plans.")
+@click.option(
+    "--format",
+    "format_name",
+    type=click.Choice(["text", "json", "html"]),
+    default="text",
+    show_default=True,
+    help="What is written.",
+)
+@click.option(
+    "-o",
+    "output",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Where to; a FILE that ends in .png or .svg gets the picture.",
+)
+def command(
+    target: str,
+    batch: int | None,
+    optimizer: str | None,
+    budget: int | None,
+    host_budget: int | None,
+    disk_budget: int | None,
+    fail_over: int | None,
+    max_batch: bool,
+    accounting: str | None,
+    machine: Path | None,
+    format_name: str,
+    output: Path | None,
+) -> None:
+    """Tell what one training step of TARGET will hold in memory, before it runs.
+
+    TARGET is paper:NAME, a network of the SuperNeurons paper: alexnet, vgg16, resnet50, resnet101, resnet152,
+    resnet2500 or inception_v4.
+
+    Ends with 1 when --fail-over is exceeded or --budget cannot be kept.
+    """
+    request = Request(target, batch, optimizer, accounting, budget, host_budget, disk_budget or 0, max_batch, machine)
+    report = make_report(request)
+    _write(report, format_name, output)
+    raise SystemExit(_judge(report, fail_over))
+
+
+def _write(report: Mapping[str, Any], format_name: str, output: Path | None) -> None:
+    try:
+        if output is not None and output.suffix in PICTURE_SUFFIXES:
+            from sknc.report.memory_plots import save_picture
+
+            save_picture(report, output)
+            _show(report)
+        elif format_name == "text" and output is None:
+            _show(report)
+        elif output is None:
+            click.echo(_rendered(report, format_name), nl=False)
+        else:
+            output.write_text(_rendered(report, format_name), encoding="utf-8")
+            click.echo(f"wrote {output}", err=True)
+    except OSError as error:
+        raise EnvironmentProblem(f"'{output}' cannot be written: {error.strerror or error}") from error
+
+
+def _show(report: Mapping[str, Any]) -> None:
+    from sknc.report.memory_text import show_memory
+
+    console = Console(highlight=False)
+    show_memory(report, console if console.is_terminal else Console(highlight=False, width=TEXT_WIDTH))
+
+
+def _rendered(report: Mapping[str, Any], format_name: str) -> str:
+    if format_name == "json":
+        return json.dumps(report, indent=2) + "\n"
+    if format_name == "html":
+        from sknc.report.memory_html import memory_html
+
+        return memory_html(report)
+    from sknc.report.memory_text import show_memory
+
+    target = io.StringIO()
+    show_memory(report, Console(file=target, width=TEXT_WIDTH, highlight=False))
+    return target.getvalue()
+
+
+def _judge(report: Mapping[str, Any], fail_over: int | None) -> int:
+    """The exit status: 1 when a limit is exceeded, with one line that says which."""
+    status = 0
+    for one in report.get("programs", [report]):
+        plan = one.get("plan")
+        if plan is not None and not plan["feasible"]:
+            asked, least = format_size(plan["budget"]["device"]), format_size(plan["smallest_budget"])
+            click.echo(f"{one['target']}: {asked} cannot be kept; the smallest budget that can is {least}", err=True)
+            status = 1
+        if fail_over is not None and one["predicted_peak"] > fail_over:
+            needs = format_size(one["predicted_peak"])
+            click.echo(f"{one['target']}: {needs} is more than --fail-over {format_size(fail_over)}", err=True)
+            status = 1
+    return status
