@@ -127,16 +127,12 @@ def what_to_do(report: Mapping[str, Any]) -> list[str]:
 def _about_plan(plan: Mapping[str, Any] | None) -> list[str]:
     if plan is None:
         return ["--budget SIZE makes a plan that keeps to SIZE"]
+    asked = format_size(plan["budget"]["device"])
     if not plan["feasible"]:
         smallest = plan["smallest_budget"]
-        return [
-            f"{format_size(plan['budget']['device'])} cannot be kept; the smallest budget that can is "
-            f"{format_size(smallest)} ({smallest} bytes)"
-        ]
+        least = f"{format_size(smallest)} ({smallest} bytes)"
+        return [f"{asked} cannot be kept; the smallest budget that can is {least}"]
     slower = 100 * plan["added_seconds"] / plan["step_seconds"] if plan["step_seconds"] else 0.0
-    return [
-        f"the plan keeps to {format_size(plan['budget']['device'])}: "
-        f"{format_size(plan['peaks']['device'])} on the device, "
-        f"{format_size(plan['peaks']['host'])} on the host, {plan['recomputed_layers']} layers recomputed, "
-        f"{format_size(plan['moved_bytes'])} moved, about {slower:.1f}% more time a step"
-    ]
+    held = ", ".join(f"{format_size(plan['peaks'][pool])} on the {pool}" for pool in ("device", "host", "disk"))
+    done = f"{plan['recomputed_layers']} layers recomputed, {format_size(plan['moved_bytes'])} moved"
+    return [f"the plan keeps to {asked}: {held}; {done}, about {slower:.1f}% more time a step"]

@@ -6,6 +6,7 @@ schedules; this walk is the only place that says what a schedule holds, moves an
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -137,9 +138,7 @@ class _Walk:
         for number, step in enumerate(self.graph.steps):
             self.now, self.most, self.count = number, 0, 0
             self.fetch(step.reads, frozenset(step.reads))
-            for tensor in self.schedule.prefetch.get(number, ()):
-                if tensor in self.copied:
-                    self.bring(tensor)
+            self.bring_moved(self.schedule.prefetch.get(number, ()))
             for tensor in step.writes:
                 self.hold(tensor)
             self.mark(step.scratch)
@@ -201,30 +200,33 @@ class _Walk:
     def fetch(self, wanted: tuple[int, ...], needed: frozenset[int]) -> None:
         """Have tensors on the device: bring back what was moved, compute again what was dropped."""
         chain = self.chain(wanted)
-        readings: dict[int, int] = {}
+        if chain:
+            self.replay(chain, needed)
+        self.bring_moved(wanted)
+
+    def bring_moved(self, tensors: tuple[int, ...]) -> None:
+        for tensor in tensors:
+            if tensor in self.copied:
+                self.bring(tensor)
+
+    def replay(self, chain: list[int], needed: frozenset[int]) -> None:
+        """Run forward steps again, and free what only they needed."""
+        nodes = self.graph.nodes
+        readings = Counter(tensor for node in chain for tensor in nodes[node].inputs)
         for node in chain:
-            for tensor in self.graph.nodes[node].inputs:
-                readings[tensor] = readings.get(tensor, 0) + 1
-        for node in chain:
-            layer = self.graph.nodes[node]
             self.recomputed[node] += 1
-            for tensor in layer.inputs:
-                if tensor in self.copied:
-                    self.bring(tensor)
-            for tensor in layer.outputs:
+            self.bring_moved(nodes[node].inputs)
+            for tensor in nodes[node].outputs:
                 self.hold(tensor)
             self.mark(self.graph.steps[node].scratch)
-            for tensor in layer.inputs:
+            for tensor in nodes[node].inputs:
                 readings[tensor] -= 1
                 if readings[tensor] == 0 and tensor not in needed:
                     self.after_chain(tensor, node)
         for node in chain:
-            for tensor in self.graph.nodes[node].outputs:
+            for tensor in nodes[node].outputs:
                 if tensor not in needed and self.last[tensor] < self.now:
                     self.free(tensor)
-        for tensor in wanted:
-            if tensor in self.copied:
-                self.bring(tensor)
 
     def after_chain(self, tensor: int, node: int) -> None:
         """A chain has read this tensor for the last time; memory-centric, it goes if it was recomputed."""
