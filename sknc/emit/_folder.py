@@ -187,10 +187,8 @@ def _fill(new: Path, files: Mapping[str, bytes]) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         folders.add(path.parent)
         path.write_bytes(content)
-    for name in files:
-        _exchange.sync(new / name)
-    for folder in folders:
-        _exchange.sync(folder)
+    _exchange.sync_all([new / name for name in files])
+    _exchange.sync_all(sorted(folders))
 
 
 def _note(new: Path, journal: Mapping[str, Any]) -> None:

@@ -2,8 +2,7 @@
 
 import pytest
 
-from sknc.diagnostics import Span, all_rules, find_rule, has_errors, in_order, nearest_codes, rule
-from sknc.diagnostics import _registry
+from sknc.diagnostics import Span, _registry, all_rules, find_rule, has_errors, in_order, nearest_codes, rule
 
 
 @pytest.fixture
