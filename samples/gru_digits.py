@@ -35,4 +35,5 @@ probabilities = tf.nn.softmax(model.predict(X_test)).numpy()
 
 print("\nTest accuracy:", round(test_acc, 4), "loss:", round(test_loss, 4))
 sure = probabilities.max(axis=1) > 0.9
-print(f"surer than 90% of {sure.mean():.1%} of the digits, and right in {(probabilities.argmax(axis=1) == y_test)[sure].mean():.1%} of these")
+right = (probabilities.argmax(axis=1) == y_test)[sure]
+print(f"surer than 90% of {sure.mean():.1%} of the digits, and right in {right.mean():.1%} of these")
