@@ -105,7 +105,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _sknc.main(arguments, prog_name="sknc", standalone_mode=False)
         sys.stdout.flush()
     except click.exceptions.NoArgsIsHelpError as shown:
-        click.echo(shown.ctx.get_help() if shown.ctx else "")
+        click.echo(shown.ctx.get_help())
     except click.exceptions.Exit as ended:
         return ended.exit_code
     except SystemExit as ended:

@@ -13,6 +13,10 @@ from sknc.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    _SizeType = click.ParamType[int]
+else:  # generic for type checkers only, before click 8.4
+    _SizeType = click.ParamType
+
 format_option = click.option(
     "--format",
     "format_name",
@@ -23,7 +27,7 @@ format_option = click.option(
 )
 
 
-class Size(click.ParamType):
+class Size(_SizeType):
     """A number of bytes, written with or without a unit."""
 
     name = "size"
