@@ -24,16 +24,17 @@ Event = Mapping[str, Any]
 class Task:
     """One program to run.
 
-    `home` is its folder under artifacts/: log.txt and progress.jsonl are written there. It has done its
-    work when `result` exists (and, when None, when it exits with 0). `stream` passes its output on. `modules`
-    is the folder of the user's script: what the script imports from beside itself is looked for there.
+    `home` is its folder under artifacts/: log.txt and progress.jsonl are written there. A submodel and the
+    original have done their work when `result` exists, a composer when it exits with 0. `stream` passes its
+    output on. `modules` is the folder of the user's script: what the script imports from beside itself is
+    looked for there.
     """
 
     name: str
     program: Path
     role: Role
     home: Path
-    result: Path | None
+    result: Path
     block: int | None = None
     stream: bool = False
     modules: Path | None = None

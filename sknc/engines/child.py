@@ -42,6 +42,8 @@ class Child:
         self._log = -1
         self.pipe = -1
         try:
+            # The result of an earlier time must not stand for this one's.
+            task.result.unlink(missing_ok=True)
             self._open_log()
             self._process = self._start(_environment(task, environment))
         except OSError as error:

@@ -122,12 +122,10 @@ class _Conductor:
     def _compose(self) -> bool:
         """Run the composers, in order. What they do is the user's own code: not tried twice."""
         for row in self._report.composer:
-            said = row.program.task.home / "result.json"
-            said.unlink(missing_ok=True)
             self._run([row.program.task], 0)
             if row.status != "finished":
                 return False
-            self._report.composed.update(folder.read_json(said) or {})
+            self._report.composed.update(folder.read_json(row.program.task.result) or {})
         return True
 
     def _run(self, tasks: Sequence[Task], retries: int) -> None:

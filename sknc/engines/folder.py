@@ -146,7 +146,7 @@ def _submodel(path: Path, block: int, entry: Mapping[str, Any], beside: Path | N
 
 def _composer(path: Path, name: str, manifest: Mapping[str, Any], beside: Path | None) -> Program:
     home = path / ARTIFACTS / "compose"
-    task = Task(name, _inside(path, name), "composer", home, None, stream=True, modules=beside)
+    task = Task(name, _inside(path, name), "composer", home, home / "result.json", stream=True, modules=beside)
     return Program(task, lines=_lines_of(name, manifest))
 
 
@@ -237,8 +237,7 @@ def result(program: Program) -> dict[str, Any] | None:
     Returns:
         The contents of its result.json; None also when that cannot be read, so that it is trained again.
     """
-    path = program.task.result
-    said = None if path is None else read_json(path)
+    said = read_json(program.task.result)
     # The folder's name holds a part of the hash only; the result names all of it.
     return said if said is not None and said.get("program") == digest(program.task.program) else None
 

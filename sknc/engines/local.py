@@ -52,7 +52,6 @@ class LocalEngine:
             while (queue or running) and not stop.requested:
                 while queue and len(running) < share.jobs:
                     task, attempt = queue.popleft()
-                    _forget(task)
                     running.append(Child(task, attempt, environment))
                     observer.started(task, attempt)
                 _wait(running)
@@ -79,12 +78,6 @@ class LocalEngine:
         end(running, 0.0 if stop.urgent else self._grace, urgent=lambda: stop.urgent)
         for child in running:
             child.close()
-
-
-def _forget(task: Task) -> None:
-    """Remove the result of an earlier time: only this one's may count."""
-    if task.result is not None:
-        task.result.unlink(missing_ok=True)
 
 
 def _wait(running: Sequence[Child]) -> None:
@@ -123,11 +116,11 @@ def _look(child: Child, observer: Observer, threads: int) -> Outcome | None:
 
 def _failure(task: Task, status: int) -> str:
     """Return why an ended program did not do its work, or "" when it did."""
-    if task.result is not None and task.result.is_file():
+    if task.role != "composer" and task.result.is_file():
         # Written last and in one step: whatever happened after it did not touch the training.
         return ""
     if status == 0:
-        return "" if task.result is None else "it ended before its training was complete"
+        return "" if task.role == "composer" else "it ended before its training was complete"
     reason = f"exit status {status}"
     if status < 0:
         with contextlib.suppress(ValueError):

@@ -92,8 +92,8 @@ class Progress:
             self.metrics.update({name: value for name, value in found.items() if value is not None})
         self.epoch = epoch
         if self.epochs:
-            batch, batches = _whole(event.get("batch")), _whole(event.get("batches"))
-            inside = min(1.0, batch / batches) if kind == "batch" and batch and batches else 0.0
+            step, steps = _whole(event.get("step")), _whole(event.get("steps"))
+            inside = min(1.0, step / steps) if kind == "batch" and step and steps else 0.0
             complete = epoch if kind == "epoch" else max(0, epoch - 1)
             self.fraction = max(self.fraction, min(1.0, (complete + inside) / self.epochs))
 

@@ -46,13 +46,14 @@ class Row:
         return self.program.task.name
 
     def take_result(self, said: Mapping[str, Any]) -> None:
-        """Take what the program wrote about its training (result.json, history.json)."""
+        """Take what the program wrote about its training: result.json, with the last epoch's measures."""
         self.status = "finished"
         self.seconds = number(said.get("seconds"))
         self.parameters = _whole(said.get("parameters"))
         self.peak_bytes = _whole(said.get("peak_bytes"))
         self.planned_bytes = _whole(said.get("planned_bytes"))
-        last = _last_measures(self.program.task.home / "history.json")
+        measures = said.get("metrics")
+        last = measures if isinstance(measures, Mapping) else {}
         self.accuracy = _first(said.get("accuracy"), *_accuracies(last))
         self.loss = _first(said.get("loss"), last.get("val_loss"), last.get("loss"))
 
@@ -111,8 +112,8 @@ def take_outcome(row: Row, outcome: Outcome, source: str) -> None:
     row.status, row.attempts, row.threads = outcome.status, outcome.attempts, outcome.threads
     row.reason = outcome.reason
     if outcome.status == "finished":
-        said = read_json(outcome.task.result) if outcome.task.result is not None else None
-        if said is not None:
+        said = read_json(outcome.task.result)
+        if said is not None and outcome.task.role != "composer":
             row.take_result(said)
         row.seconds = row.seconds if row.seconds is not None else outcome.seconds
     else:
@@ -154,19 +155,6 @@ def _first(*values: object) -> float | None:
     return next((found for found in map(number, values) if found is not None), None)
 
 
-def _last_measures(path: Path) -> dict[str, float]:
-    """Return the last epoch of a history.json: {measure: [value per epoch]}, maybe under "history"."""
-    said = read_json(path) or {}
-    history = said.get("history", said)
-    if not isinstance(history, Mapping):
-        return {}
-    return {
-        str(name): float(values[-1])
-        for name, values in history.items()
-        if isinstance(values, list) and values and number(values[-1]) is not None
-    }
-
-
-def _accuracies(measures: Mapping[str, float]) -> list[float]:
+def _accuracies(measures: Mapping[str, Any]) -> list[Any]:
     names = sorted((name for name in measures if is_accuracy(name)), key=lambda n: not n.startswith("val_"))
     return [measures[name] for name in names]

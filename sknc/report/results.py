@@ -27,7 +27,7 @@ def as_json(report: Report) -> dict[str, Any]:
         "status": report.status,
         "source": report.split.source,
         "submodels": [_submodel(row) for row in report.rows],
-        "composed": {"status": _together(report.composer), **_failure(report.composer), **report.composed},
+        "composed": {**report.composed, "status": _together(report.composer), **_failure(report.composer)},
     }
     if report.original is not None:
         row = report.original

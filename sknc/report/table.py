@@ -115,7 +115,8 @@ def block_measures(said: Mapping[str, Any], index: int) -> Mapping[str, Any]:
             if isinstance(entry, Mapping) and entry.get("block") == index:
                 return entry
         return {}
-    return said
+    # Without a list it is of one block: the one that it names, or the only one.
+    return said if said.get("block", index) == index else {}
 
 
 def _cells(label: str, row: Row) -> dict[str, str]:

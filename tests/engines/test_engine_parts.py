@@ -35,7 +35,7 @@ def test_progress_of_a_training() -> None:
     for event in (
         {"event": "begin", "time": 0.0},
         {"event": "start", "epochs": 4, "parameters": 10, "time": 100.0},
-        {"event": "batch", "epoch": 1, "batch": 5, "batches": 10, "loss": 9.0, "time": 101.0},
+        {"event": "batch", "epoch": 1, "step": 5, "steps": 10, "loss": 9.0, "time": 101.0},
     ):
         progress.apply(event)
     assert (progress.epoch, progress.epochs, progress.parameters, progress.loss) == (1, 4, 10, 9.0)
@@ -65,7 +65,7 @@ def test_a_second_training_starts_over() -> None:
 def test_odd_events_do_no_harm() -> None:
     progress = Progress()
     progress.apply({"event": "epoch", "epoch": "x", "epochs": None, "loss": None, "metrics": [1], "time": "now"})
-    progress.apply({"event": "batch", "batch": 3, "batches": 0, "loss": float("nan")})
+    progress.apply({"event": "batch", "step": 3, "steps": 0, "loss": float("nan")})
     progress.apply({"event": "unheard of"})
     assert (progress.fraction, progress.loss, progress.seconds_left()) == (0.0, None, None)
 
