@@ -89,6 +89,7 @@ class Interpreter:
     graph: WidthGraph = field(default_factory=WidthGraph)
     events: list[Event] = field(default_factory=list)
     made_in: dict[int, int | None] = field(default_factory=dict)
+    made_order: dict[int, int] = field(default_factory=dict)
     kept_alive: list[Value] = field(default_factory=list)
     slot_block: dict[int, int | None] = field(default_factory=dict)
     slot_frames: dict[int, tuple[Frame, ...]] = field(default_factory=dict)
@@ -152,6 +153,7 @@ class Interpreter:
     def made(self, value: Value) -> None:
         """Remember where a layer, model or object was made."""
         self.made_in[id(value)] = self.block
+        self.made_order[id(value)] = len(self.made_order)
         self.kept_alive.append(value)
         if isinstance(value, (Model, Layer, Instance)):
             self.objects.append((value, tuple(self.frames)))

@@ -8,14 +8,13 @@ from dataclasses import dataclass, field
 import libcst as cst
 
 from sknc.decompose.widths import Dim, WidthGraph
-from sknc.diagnostics import Diagnostic
+from sknc.diagnostics import Diagnostic, Span
 from sknc.diagnostics import codes_markers, codes_script as codes
 from sknc.script import dialect, outputs
 from sknc.script.calls import call
 from sknc.script.interpreter import Event, Interpreter
 from sknc.script.layers import NOT_DENSE
 from sknc.script.markers import Block, Kind, Markers, find_blocks
-from sknc.script.network import keras_name
 from sknc.script.reach import Definition, Reach
 from sknc.script.source import Source
 from sknc.script.statements import execute
@@ -42,6 +41,8 @@ class BlockReading:
         reach: definitions outside the block that hold some of its layers or its training.
         dialect: whether it uses the original tool's reserved names.
         layers: its layers.
+        epochs_node, generator_node: what `_EPOCHS` and `_DATA_TRAIN_GEN_Y` are set to, in the dialect.
+        entry_depth: how many calls, loops and branches the block stands in.
     """
 
     block: Block
@@ -61,6 +62,7 @@ class BlockReading:
     layers: tuple[Layer, ...]
     epochs_node: cst.BaseExpression | None = None
     generator_node: cst.BaseExpression | None = None
+    entry_depth: int = 0
 
 
 @dataclass(frozen=True)
@@ -176,8 +178,13 @@ class _Reader:
             return None
         return self._reading(model, [e for e in fits if e.target is model], kind)
 
-    def _at(self, node: cst.CSTNode):  # type: ignore[no-untyped-def]
+    def _at(self, node: cst.CSTNode) -> Span:
         return self.source.at(node)
+
+    def _order(self, layer: Layer) -> tuple[int, int]:
+        """Layers in the order in which the script makes them."""
+        made = self.interp.made_order.get(id(layer), 0)
+        return made, 0 if layer.node is None else self.source.span(layer.node)[0]
 
     def _repeated(self) -> bool:
         index = self.block.index
@@ -230,7 +237,7 @@ class _Reader:
                 if shares & trained:
                     self.error(codes.SHARED_LAYERS.at(self._at(event.node), line=line))
 
-    def _kind(self, model: Model, place) -> Kind | None:  # type: ignore[no-untyped-def]
+    def _kind(self, model: Model, place: Span) -> Kind | None:
         said = self.block.begin.kind
         if said is not None:
             return said
@@ -261,9 +268,10 @@ class _Reader:
             if event.what in ("fit", "input", "exists", "load", "weights"):
                 reach.editable(event.node, event.frames)
         if index in interp.dialect:
-            _fix_undialected(graph, slots)
+            output = model.outputs[0].last.single if model.outputs else None
+            _fix_undialected(graph, slots - {output})
         shape = model.outputs[0].shape if model.outputs else None
-        layers = tuple(x for x in _all_layers(model) if isinstance(x, Layer))
+        layers = tuple(sorted((x for x in _all_layers(model) if isinstance(x, Layer)), key=self._order))
         last = shape[-1] if shape else Dim.fixed(None)
         if self.failed:
             return None
@@ -272,6 +280,7 @@ class _Reader:
             graph.base(last), None if shape is None else len(shape), _embedded(model),
             not any(layer.name in NOT_DENSE for layer in layers), reach.definitions(), index in interp.dialect, layers,
             interp.epochs_nodes.get(index), interp.generator_nodes.get(index),
+            len(interp.entry_frames.get(index, ())),
         )  # fmt: skip
 
 
@@ -311,5 +320,3 @@ def _embedded(model: Model) -> bool:
             return True
     return False
 
-
-_ = keras_name

@@ -20,6 +20,7 @@ from sknc.script.values import (
     Model,
     Ref,
     Seq,
+    Size,
     Tensor,
     UserClass,
     Value,
@@ -257,14 +258,52 @@ def _for(interp: Interpreter, node: cst.For, env: Env) -> str:
 
 
 def _once(interp: Interpreter, body: cst.BaseSuite, env: Env, prepare: Callable[[], None]) -> str:
-    """A loop of unknown length: its body is followed once, and may not have been run at all."""
+    """A loop of unknown length: what it changes is not known, and it may not have been run at all.
+
+    The body is followed twice, so that what a round does to the tensors of the round before is seen as well.
+    """
+    changed = _Assigned()
+    body.visit(changed)
 
     def run() -> str:
-        prepare()
-        execute_body(interp, body, env)
+        for _ in range(2):
+            for name in changed.names:
+                if isinstance(env.get(name), (Const, Size)):
+                    env.names[name] = UNKNOWN
+            prepare()
+            execute_body(interp, body, env)
         return GO
 
     return _branches(interp, env, [run, lambda: GO])
+
+
+class _Assigned(cst.CSTVisitor):
+    """Collects the names that a loop assigns."""
+
+    def __init__(self) -> None:
+        self.names: set[str] = set()
+
+    def _add(self, target: cst.CSTNode) -> None:
+        if isinstance(target, cst.Name):
+            self.names.add(target.value)
+        elif isinstance(target, (cst.Tuple, cst.List)):
+            for element in target.elements:
+                self._add(element.value)
+
+    def visit_AssignTarget(self, node: cst.AssignTarget) -> None:
+        self._add(node.target)
+
+    def visit_AnnAssign(self, node: cst.AnnAssign) -> None:
+        self._add(node.target)
+
+    def visit_AugAssign(self, node: cst.AugAssign) -> None:
+        self._add(node.target)
+
+    def visit_NamedExpr(self, node: cst.NamedExpr) -> None:
+        self._add(node.target)
+
+    def visit_For(self, node: cst.For) -> None:
+        self._add(node.target)
 
 
 def _while(interp: Interpreter, node: cst.While, env: Env) -> str:

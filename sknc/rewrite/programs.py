@@ -1,0 +1,171 @@
+"""All programs of a script: one for each submodel of each block, the composer, and the original to compare with."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sknc.rewrite import forms
+from sknc.rewrite.inputs import PATCH
+from sknc.rewrite.text import Edit, Template, template
+from sknc.rewrite.widths import OUTPUT
+from sknc.script.reading import BlockReading
+from sknc.script.source import Source
+from sknc.settle import Settled
+
+COMPOSER = "compose.py"
+ORIGINAL = "original.py"
+
+
+@dataclass(frozen=True)
+class Programs:
+    """The programs of a script.
+
+    Attributes:
+        files: their bytes by name.
+        blocks: the manifest's entries of the blocks.
+    """
+
+    files: dict[str, bytes]
+    blocks: list[dict[str, Any]]
+
+
+def call_text(function: str, arguments: Mapping[str, Any]) -> str:
+    """Write the call that begins a block."""
+    listed = ", ".join(["__file__", *(f"{name}={value!r}" for name, value in arguments.items())])
+    return f"import skn_runtime; skn_runtime.{function}({listed})"
+
+
+def write_programs(source: Source, settled: Sequence[Settled], budget: int | None) -> Programs:
+    """Write all programs of a script.
+
+    Args:
+        source: the script.
+        settled: its blocks.
+        budget: bytes that each program may hold while it trains, None for no bound.
+
+    Returns:
+        The programs and what the manifest says of them.
+    """
+    writer = _Writer(source, budget)
+    blocks = [writer.block(one) for one in settled]
+    writer.finish(settled)
+    return Programs(writer.files, blocks)
+
+
+class _Writer:
+    def __init__(self, source: Source, budget: int | None) -> None:
+        self.source, self.budget = source, budget
+        self.files: dict[str, bytes] = {}
+        self.composed: list[Edit] = []
+        self.begins: dict[str, str] = {}
+
+    def block(self, settled: Settled) -> dict[str, Any]:
+        """Write the submodels of one block; later blocks see its composed model."""
+        index = settled.reading.block.index
+        entries: list[dict[str, Any]] = []
+        listed: list[list[Any]] = []
+        templates: dict[int | None, Template] = {}
+        for share in settled.decision.shares:
+            name = f"submodel_{len(self.files):02d}.py"
+            if share.output not in templates:
+                templates[share.output] = self._submodel(settled, share.output)
+            arguments = {"block": index, "kind": settled.reading.kind, **share.arguments}
+            if self.budget is not None:
+                arguments["budget"] = self.budget
+            part = f"part={list(share.part or ())!r}"
+            grid = f", grid={list(settled.decision.grid)!r}" if settled.decision.grid else ""
+            values = {
+                **self.begins,
+                _begin(index): call_text("begin", arguments),
+                OUTPUT: part if share.output is None else str(share.output),
+                PATCH: part + grid,
+            }
+            program = templates[share.output].render(values)
+            self.files[name] = program
+            listed.append([name, hashlib.sha256(program).hexdigest(), share.listed])
+            lines = templates[share.output].lines(values)
+            widths = settled.named_widths(share.output)
+            entries.append({"file": name, **share.manifest, "widths": widths, "lines": lines})
+        self._compose(settled, listed)
+        return _entry(settled, entries)
+
+    def _submodel(self, settled: Settled, output: int | None) -> Template:
+        reading = settled.reading
+        edits, ending = forms.submodel(
+            self.source,
+            reading,
+            settled.widths(output) if not settled.decision.whole else {},
+            settled.width_factor,
+            settled.epochs,
+            settled.output_known,
+            reading.kind == "local_regression" and not settled.decision.whole,
+        )
+        edits = [*self.composed, *_renamed(edits, reading)]
+        return template(self.source, edits, ending.end, (ending.tail,) if ending.tail else ())
+
+    def _compose(self, settled: Settled, listed: list[list[Any]]) -> None:
+        reading = settled.reading
+        arguments = {
+            "block": reading.block.index,
+            "kind": reading.kind,
+            **settled.decision.common,
+            "rule": settled.rule,
+            "measures": list(reading.block.begin.measures),
+            "programs": listed,
+        }
+        self.begins[_begin(reading.block.index)] = call_text("begin_composed", arguments)
+        self.composed += _renamed(forms.composed(self.source, reading), reading)
+
+    def finish(self, settled: Sequence[Settled]) -> None:
+        """Write the composer and the original."""
+        self.files[COMPOSER] = template(self.source, self.composed).render(self.begins)
+        self.files[ORIGINAL] = self._original(settled)
+
+    def _original(self, settled: Sequence[Settled]) -> bytes:
+        edits: list[Edit] = []
+        begins: dict[str, str] = {}
+        for index, one in enumerate(settled):
+            reading = one.reading
+            last = index == len(settled) - 1
+            edits += _renamed(forms.original(self.source, reading, last), reading)
+            of = {name: value for name, value in one.decision.common.items() if name in ("of", "labels")}
+            arguments = {"block": reading.block.index, "kind": reading.kind, **of}
+            arguments["measures"] = list(reading.block.begin.measures)
+            begins[_begin(reading.block.index)] = call_text("begin_original", arguments)
+        return template(self.source, edits).render(begins)
+
+
+def _begin(index: int) -> str:
+    return f"{forms.BEGIN}{index}"
+
+
+def _renamed(edits: Sequence[Edit], reading: BlockReading) -> list[Edit]:
+    """Give the hole of a block's begin the block's number, so that several blocks can stand in one program."""
+    from sknc.rewrite.text import Hole
+
+    name = _begin(reading.block.index)
+    return [
+        Edit(e.start, e.end, tuple(Hole(name) if p == Hole(forms.BEGIN) else p for p in e.pieces), e.order)
+        for e in edits
+    ]
+
+
+def _entry(settled: Settled, programs: list[dict[str, Any]]) -> dict[str, Any]:
+    """The manifest's entry of a block."""
+    decision, reading = settled.decision, settled.reading
+    return {
+        "index": reading.block.index,
+        "kind": reading.kind,
+        "classes": decision.common.get("of"),
+        "requested": decision.requested,
+        "submodels": len(decision.shares),
+        "groups": [list(group) for group in decision.groups],
+        "factor": decision.factor,
+        "width_factor": settled.width_factor,
+        "compose": settled.rule,
+        "composer": COMPOSER,
+        "programs": programs,
+    }

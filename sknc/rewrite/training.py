@@ -1,0 +1,171 @@
+"""Edits of training: `model.fit(x, y)` becomes `skn_runtime.fit(model, x, y)`, and where a program ends."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import libcst as cst
+
+from sknc.rewrite.layout import Spot, chain, extent, has_newline, indentation, line_end
+from sknc.rewrite.text import Edit
+from sknc.script.interpreter import Event
+from sknc.script.reading import BlockReading
+from sknc.script.source import Source
+
+
+def receiver(source: Source, event: Event) -> str:
+    """Return the text of the object that a method is called on."""
+    assert isinstance(event.node.func, cst.Attribute)
+    return source.text(event.node.func.value)
+
+
+def sites(events: Iterable[Event]) -> list[Event]:
+    """Return one event for each place in the text: a line that is executed several times is rewritten once."""
+    return list({id(event.node): event for event in events}.values())
+
+
+def method_edits(source: Source, call: cst.Call, function: str) -> list[Edit]:
+    """Turn `owner.method(...)` into `function(owner, ...)`, line breaks kept."""
+    assert isinstance(call.func, cst.Attribute)
+    start, end = source.span(call.func.value)
+    opened = source.buffer.index(b"(", source.span(call.func)[1]) + 1
+    between = source.buffer[end:opened]
+    breaks = "".join(chr(byte) for byte in between if byte in b"\r\n")
+    first = source.buffer[opened : opened + 1]
+    comma = ("," if first in (b"\n", b"\r") else ", ") if call.args else ""
+    return [Edit(start, start, (f"{function}(",), 1), Edit(end, opened, (comma + breaks,), -1)]
+
+
+def function_edit(source: Source, call: cst.Call, function: str) -> Edit:
+    """Turn `something(...)` into `function(...)`."""
+    start, end = source.span(call.func)
+    return Edit(start, end, (function,))
+
+
+def fit_edits(source: Source, reading: BlockReading) -> list[Edit]:
+    """Let the runtime train: it selects the submodel's data."""
+    return [e for event in sites(reading.fits) for e in method_edits(source, event.node, "skn_runtime.fit")]
+
+
+def composed_edits(source: Source, reading: BlockReading) -> list[Edit]:
+    """Let the composed model take the place of the trained one."""
+    found: list[Edit] = []
+    for event in sites(reading.fits):
+        assert isinstance(event.node.func, cst.Attribute)
+        owner = event.node.func.value
+        found += method_edits(source, event.node, "skn_runtime.trained")
+        text = source.text(owner)
+        if isinstance(owner, cst.Name) and not isinstance(event.statement, cst.BaseSmallStatement):
+            start, end = source.span(owner)
+            found += [Edit(start, start, (f"{text} := skn_runtime.composed(",), 2), Edit(end, end, (")",), -2)]
+        elif isinstance(owner, (cst.Name, cst.Attribute)):
+            at = source.span(event.statement)[0]
+            found.append(Edit(at, at, (f"{text} = skn_runtime.composed({text}); ",), 0))
+        else:
+            start, end = source.span(owner)
+            found += [Edit(start, start, ("skn_runtime.composed(",), 2), Edit(end, end, (")",), -2)]
+    return found
+
+
+def in_header(event: Event) -> bool:
+    """Say whether a training stands in the head of a compound statement, on something that is not a plain name."""
+    assert isinstance(event.node.func, cst.Attribute)
+    owner = event.node.func.value
+    return isinstance(owner, cst.Attribute) and not isinstance(event.statement, cst.BaseSmallStatement)
+
+
+@dataclass(frozen=True)
+class Ending:
+    """Where a submodel's program ends.
+
+    Attributes:
+        edits: calls of `skn_runtime.finish` inside the text.
+        end: where the text is cut, None when it cannot be.
+        tail: what follows the cut.
+    """
+
+    edits: tuple[Edit, ...]
+    end: int | None
+    tail: str
+
+
+_LOOPS = (cst.For, cst.While, cst.Try, cst.TryStar, cst.Match)
+
+
+def ending(source: Source, reading: BlockReading, own: list[Event]) -> Ending:
+    """Decide where a submodel's program ends: after its last training statement.
+
+    Args:
+        source: the script.
+        reading: the block.
+        own: the events that read files which the block writes; those behind the last training restore what a
+            callback wrote, and belong to the training.
+
+    Returns:
+        The end.
+    """
+    newest = max(event.order for event in reading.fits)
+    after = [event for event in own if event.what != "exists" and event.order > newest]
+    last = max((_block_statement(source, reading, e) for e in (*reading.fits, *after)), key=lambda s: source.span(s)[0])
+    found: list[Edit] = []
+    inner = _inner(source, reading, [*reading.fits, *after])
+    if inner is not None and inner.statement is not last:
+        owner = _own_name(source, reading.fits[-1])
+        found.append(_finish(source, inner.statement, f"skn_runtime.finish({owner})"))
+    close = "skn_runtime.finish(" + ("" if inner is not None and _in_function(source, inner) else _own_name(source, reading.fits[-1])) + ")"
+    can_cut = all(isinstance(parent, (cst.If, cst.With)) for parent in reading.block.parents)
+    end = line_end(source, max(source.span(last)[1] - 1, 0))
+    if not can_cut:
+        return Ending((*found, _finish(source, last, close)), None, "")
+    start = "" if has_newline(source, end) else source.newline
+    tail = start + indentation(source, extent(source, last)[0]) + close + source.newline
+    return Ending(tuple(found), end, tail)
+
+
+def _own_name(source: Source, event: Event) -> str:
+    assert isinstance(event.node.func, cst.Attribute)
+    owner = event.node.func.value
+    return source.text(owner) if isinstance(owner, (cst.Name, cst.Attribute)) else ""
+
+
+def _in_function(source: Source, spot: Spot) -> bool:
+    return any(isinstance(s.statement, cst.FunctionDef) for s in chain(source, source.span(spot.statement)[0]))
+
+
+def _finish(source: Source, statement: cst.CSTNode, text: str) -> Edit:
+    at = line_end(source, source.span(statement)[1] - 1)
+    indent = indentation(source, extent(source, statement)[0])
+    start = "" if has_newline(source, at) else source.newline
+    return Edit(at, at, (f"{start}{indent}{text}{source.newline}",), -3)
+
+
+def _block_statement(source: Source, reading: BlockReading, event: Event) -> cst.CSTNode:
+    """Return the statement of the block's own suite that an event happened in."""
+    places = [source.span(event.node)[0]]
+    places += [source.span(f.callee)[0] for f in event.frames if f.callee is not None]
+    start, end = reading.block.begin.start, reading.block.end.end
+    for statement in reading.block.statements:
+        first, stop = extent(source, statement)
+        defines = isinstance(statement, (cst.FunctionDef, cst.ClassDef))
+        if not defines and any(start <= p <= end and first <= p < stop for p in places):
+            return statement
+    return reading.block.statements[-1]
+
+
+def _inner(source: Source, reading: BlockReading, events: list[Event]) -> Spot | None:
+    """Return the deepest statement behind which the training is over; None when that is the block's own."""
+    if len({id(e.node) for e in events}) != len(events):
+        return None
+    chains = [chain(source, source.span(e.node)[0]) for e in events]
+    suite = {id(c[-1].suite) for c in chains}
+    spots = chains[-1]
+    if len(suite) > 1 or isinstance(spots[-1].suite, cst.SimpleStatementSuite):
+        return None
+    depth = next((i for i, s in enumerate(spots) if s.suite is reading.block.suite), -1)
+    loops = [f for e in events for f in e.frames[reading.entry_depth :] if f.what in ("loop", "try")]
+    inside = [s for s in spots[depth + 1 :] if isinstance(s.statement, _LOOPS)]
+    if loops or inside:
+        return None
+    return max((c[-1] for c in chains), key=lambda s: source.span(s.statement)[0])
+

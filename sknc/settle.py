@@ -1,0 +1,314 @@
+"""Settling a block: its sizes meet the rules, and every width gets its new value."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import libcst as cst
+
+from sknc.decompose import decide
+from sknc.decompose.combine import NotDecomposable, feasible_near
+from sknc.decompose.decide import Decision
+from sknc.decompose.factor import cap_factor
+from sknc.decompose.rules import divides, epochs_follow_factor
+from sknc.decompose.widths import Dim, Width
+from sknc.diagnostics import Diagnostic, Span
+from sknc.diagnostics import codes_deciding as codes
+from sknc.diagnostics import codes_script
+from sknc.rewrite import training, widths
+from sknc.script.reading import BlockReading
+from sknc.script.source import Source
+from sknc.script.values import constant
+
+
+@dataclass(frozen=True)
+class Settled:
+    """A block with everything decided.
+
+    Attributes:
+        reading: the block.
+        decision: how it is cut.
+        rule: how it is composed.
+        width_factor: what widths are divided by, after the cap.
+        epochs: what epochs are divided by.
+        output: the variable that takes the share's width, None when the output stays as it is.
+        output_known: whether that width is a number.
+    """
+
+    reading: BlockReading
+    decision: Decision
+    rule: str
+    width_factor: float
+    epochs: float
+    output: int | None
+    output_known: bool
+    _cache: dict[int | None, dict[int, Width]] = field(default_factory=dict, repr=False)
+
+    def widths(self, output: int | None) -> dict[int, Width]:
+        """Return what becomes of each width in a submodel with this output width."""
+        if output not in self._cache:
+            graph, embedded = self.reading.graph, _keeps_widths(self.reading)
+            self._cache[output] = graph.solve(self.width_factor, self.output, output, embedded)
+        return self._cache[output]
+
+    def named_widths(self, output: int | None) -> dict[str, list[Any]]:
+        """Return old and new width of each layer, for the manifest."""
+        if self.decision.whole:
+            return {}
+        found: dict[str, list[Any]] = {}
+        solved = self.widths(output)
+        for layer in self.reading.layers:
+            for argument in (*layer.slots, *layer.computed):
+                old, new = self._old_new(layer, argument, solved)
+                name = constant(layer.args.get("name")) or f"{layer.name}"
+                key, count = str(name), 1
+                while key in found:
+                    count += 1
+                    key = f"{name}_{count}"
+                found[key] = [old, new]
+        return found
+
+    def _old_new(self, layer: Any, argument: str, solved: dict[int, Width]) -> tuple[Any, Any]:
+        slots = self.reading.graph.slots
+        if argument in layer.slots:
+            width = solved[layer.slots[argument]]
+            return width.old, width.new
+        size = layer.computed[argument]
+        return size.compute(lambda v: slots[v].base), size.compute(lambda v: solved[v].new if v in solved else None)
+
+
+def _keeps_widths(reading: BlockReading) -> bool:
+    """Whether only embeddings and what is tied to them are reduced (Table 2)."""
+    return reading.embedded and not reading.dialect and not divides("dense", reading.kind, True)
+
+
+def settle(
+    source: Source,
+    reading: BlockReading,
+    requested: int,
+    classes: int | None,
+    compose: str | None,
+    found: list[Diagnostic],
+) -> Settled | None:
+    """Decide a block.
+
+    Args:
+        source: the script.
+        reading: the block.
+        requested: how many submodels are wanted.
+        classes: the number of classes, where the script does not say it.
+        compose: the rule that composes predictions, None for the default.
+        found: takes what is wrong or worth knowing.
+
+    Returns:
+        The block with everything decided, None when it cannot be split as asked.
+    """
+    return _Settling(source, reading, requested, classes, compose, found).settle()
+
+
+@dataclass
+class _Settling:
+    source: Source
+    reading: BlockReading
+    requested: int
+    classes: int | None
+    compose: str | None
+    found: list[Diagnostic]
+
+    @property
+    def begin(self) -> Span:
+        marker = self.reading.block.begin
+        return self.source.place(marker.start, marker.end)
+
+    def fail(self, diagnostic: Diagnostic) -> None:
+        self.found.append(diagnostic)
+
+    def settle(self) -> Settled | None:
+        rule = self._rule()
+        decision = self._decision()
+        if rule is None or decision is None:
+            return None
+        header = next((e for e in self.reading.fits if training.in_header(e)), None)
+        if header is not None:
+            self.fail(codes_script.IN_HEADER.at(self.source.at(header.node)))
+            return None
+        if decision.whole:
+            return Settled(self.reading, decision, rule, 1.0, 1.0, None, False)
+        return self._cut(decision, rule)
+
+    def _cut(self, decision: Decision, rule: str) -> Settled | None:
+        graph, output = self.reading.graph, self.reading.output if decision.cut_output else None
+        if self.reading.output is not None and not decision.cut_output:
+            graph.fix(Dim.var(self.reading.output), "it gives the output")
+        if decision.cut_output and not self._free_output(output):
+            return None
+        known = decision.shares[0].output is not None
+        factor = self._width_factor(decision, output)
+        epochs = self._epochs(decision)
+        settled = Settled(self.reading, decision, rule, factor, epochs, output, known)
+        solved = settled.widths(decision.shares[0].output)
+        mixed = widths.two_roles(self.reading, solved, known)
+        if mixed is not None:
+            self.fail(codes_script.TWO_ROLES.at(self.source.at(mixed)))
+            return None
+        self._tell(settled, solved)
+        return settled
+
+    def _rule(self) -> str | None:
+        kind = self.reading.kind
+        said = self.compose or self.reading.block.begin.keys.get("compose")
+        allowed = decide.COMPOSITIONS[kind]
+        if said is None:
+            return decide.default_rule(kind)
+        if said not in allowed:
+            words = kind.replace("_", " ")
+            hint = f"{words} submodels are composed by {' or '.join(allowed)}"
+            self.fail(codes.BAD_RULE.at(self.begin, rule=said, kind=words, hint=hint))
+            return None
+        return said
+
+    def _decision(self) -> Decision | None:
+        decisions: dict[str, Callable[[], Decision | None]] = {
+            "multiclass": self._multiclass,
+            "binary": self._binary,
+            "regression": self._regression,
+            "local_regression": self._regression,
+        }
+        return decisions[self.reading.kind]()
+
+    def _number_of_classes(self) -> int | None:
+        said = self.reading.block.begin.keys.get("classes")
+        given = int(said) if said is not None else self.classes
+        width = self.reading.width
+        if given is not None and width is not None and given != width:
+            self.fail(codes_script.CLASSES_DIFFER.at(self.begin, found=width, said=given))
+        return given if given is not None else width
+
+    def _multiclass(self) -> Decision | None:
+        if self.requested == 1:
+            return decide.whole("multiclass", self._number_of_classes())
+        if self.reading.rank is not None and self.reading.rank > 1:
+            what = {2: "each token"}.get(self.reading.rank, "each pixel")
+            self.fail(codes_script.PER_PIXEL.at(self._output_place(), what=what))
+            return None
+        if self.reading.output is None and self.reading.width is None:
+            self.fail(codes_script.NO_OUTPUT.at(self._output_place()))
+            return None
+        classes = self._number_of_classes()
+        if classes is None:
+            self.fail(codes_script.NO_CLASSES.at(self._output_place()))
+            return None
+        try:
+            decision = decide.multiclass(classes, self.requested)
+        except NotDecomposable as error:
+            self.fail(codes.NOT_CUT.at(self.begin, problem=error.message, hint=error.hint))
+            return None
+        if len(decision.shares) != self.requested:
+            self._other_count(classes, len(decision.shares))
+        return decision
+
+    def _other_count(self, classes: int, taken: int) -> None:
+        _, more = feasible_near(classes, self.requested)
+        hint = f"the next larger number is {more}" if more else f"{classes} classes allow no more"
+        why = f"every two groups of the {classes} classes make one"
+        self.fail(codes.OTHER_COUNT.at(self.begin, requested=self.requested, taken=taken, why=why, hint=hint))
+
+    def _binary(self) -> Decision | None:
+        width = self.reading.width
+        if self.requested == 1:
+            return decide.whole("binary", 2)
+        if width is not None and width > 2:
+            self.fail(codes.NOT_BINARY.at(self._output_place(), width=width))
+            return None
+        if self.requested != 2:
+            hint = "ask for -m 2 to say so yourself"
+            why = "a binary task is cut into two halves of its rows"
+            self.fail(codes.OTHER_COUNT.at(self.begin, requested=self.requested, taken=2, why=why, hint=hint))
+        return decide.binary(self.requested)
+
+    def _regression(self) -> Decision | None:
+        reading, kind, count = self.reading, self.reading.kind, self.requested
+        if count == 1:
+            return decide.whole(kind, None)
+        if reading.rank is not None and reading.rank >= 3 and not (reading.width or 0) >= count:
+            shape = reading.model.outputs[0].shape or ()
+            height, width = (reading.graph.base(dim) for dim in shape[-3:-1])
+            decision = decide.patches(kind, count, height, width)
+            rows, columns = decision.grid or (1, count)
+            self.fail(codes.PATCHES.at(self.begin, requested=count, rows=rows, columns=columns))
+            return decision
+        if reading.width == 1:
+            self.fail(codes.SCALAR.at(self._output_place(), requested=count))
+        elif reading.width is not None and reading.width < count:
+            self.fail(codes.NARROW.at(self._output_place(), width=reading.width, requested=count))
+        else:
+            return decide.regression(kind, count, reading.width)
+        return None
+
+    def _output_place(self) -> Span:
+        """The place of the output layer, else of the model, else of the block."""
+        if self.reading.output is not None:
+            site = self.reading.graph.slots[self.reading.output].site
+            if isinstance(site, cst.CSTNode):
+                return self.source.at(site)
+        node = self.reading.model.node
+        return self.source.at(node) if node is not None else self.begin
+
+    def _free_output(self, output: int | None) -> bool:
+        """Whether the output layer can take the share's width; tells why not."""
+        if output is None:
+            self.fail(codes_script.NO_OUTPUT.at(self._output_place()))
+            return False
+        reason = self.reading.graph.group(output).fixed
+        if reason == "it is marked with KEEP":
+            self.fail(codes.KEEP_OUTPUT.at(self._output_place()))
+        elif reason:
+            self.fail(codes_script.OUTPUT_TIED.at(self._output_place(), reason=reason))
+        return not reason
+
+    def _width_factor(self, decision: Decision, output: int | None) -> float:
+        reading, embedded = self.reading, _keeps_widths(self.reading)
+        solved = reading.graph.solve(decision.factor, output, decision.shares[0].output, embedded)
+        reduced = [w.old for v, w in solved.items() if v in reading.slots and w.action == "reduce" and w.old]
+        for layer in reading.layers:
+            for size in layer.computed.values():
+                old = size.compute(lambda v: reading.graph.slots[v].base)
+                moved = size.compute(lambda v: solved[v].new if v in solved else None)
+                if old is not None and old != moved:
+                    reduced.append(int(old))
+        factor = cap_factor(decision.factor, reduced)
+        if factor != decision.factor:
+            numbers = {"used": widths.number(factor), "factor": widths.number(decision.factor)}
+            self.fail(codes.CAPPED.at(self.begin, **numbers))
+        return factor
+
+    def _epochs(self, decision: Decision) -> float:
+        said = self.reading.block.begin.keys.get("epochs")
+        follow = epochs_follow_factor(self.reading.kind, self.reading.dense_only)
+        if said == "keep" or (said is None and not follow):
+            return 1.0
+        hidden = [e for e in self.reading.fits if e.args.node("epochs", 3) is None and e.args.open]
+        if hidden and not self.reading.dialect:
+            self.fail(codes_script.EPOCHS_UNSEEN.at(self.source.at(hidden[0].node)))
+        return decision.factor
+
+    def _tell(self, settled: Settled, solved: dict[int, Width]) -> None:
+        """Say which layers keep their size, and why."""
+        mine = {v: w for v, w in solved.items() if v in self.reading.slots}
+        kept = [(v, w) for v, w in mine.items() if w.action == "keep" and v != self.reading.output]
+        slots = self.reading.graph.slots
+        shown: set[object] = set()
+        for variable, width in kept:
+            slot = slots[variable]
+            dull = slot.layer.startswith("_") or slot.role in ("compare", "output") or (width.old or 9) <= 2
+            if dull or slot.site in shown or self.reading.dialect or not isinstance(slot.site, cst.CSTNode):
+                continue
+            shown.add(slot.site)
+            what = "filters" if slot.role == "conv" else "units"
+            old = "size, its" if width.old is None else str(width.old)
+            self.fail(codes_script.KEPT.at(self.source.at(slot.site), old=old, what=what, reason=width.reason))
+        if not any(w.action in ("reduce", "derived") for w in mine.values()):
+            reasons = {w.reason for _, w in kept if w.reason} or {"it has no layers of its own to narrow"}
+            self.fail(codes.NOT_REDUCED.at(self.begin, reason="; ".join(sorted(reasons))))
