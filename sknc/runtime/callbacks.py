@@ -7,6 +7,7 @@ import time
 from typing import Any
 
 from .context import PROGRESS, Context, event
+from .data.arrays import leaves
 from .frameworks import keras
 from .paths import path
 
@@ -44,14 +45,17 @@ def own_callbacks(callbacks: Any, extra: list[Any]) -> Any:
     """
     if callbacks is None:
         return list(extra)
-    inside = getattr(callbacks, "callbacks", None)
-    if isinstance(inside, list) and hasattr(callbacks, "append"):
-        for callback in inside:
+    if type(callbacks).__name__ == "CallbackList":
+        for callback in callbacks.callbacks:
             redirect(callback)
+        # Keras hands its model and its numbers only to the callbacks that a list was made with.
         for callback in extra:
-            callbacks.append(callback)
+            callback.set_model(callbacks.model)
+            callback.set_params(callbacks.params)
+        callbacks.callbacks.extend(extra)
         return callbacks
-    found = list(callbacks) if isinstance(callbacks, (list, tuple)) else [callbacks]
+    # Keras takes lists in lists as well.
+    found = leaves(callbacks)
     for callback in found:
         redirect(callback)
     return [*found, *extra]

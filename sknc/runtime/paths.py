@@ -26,7 +26,7 @@ def _inside(text: str) -> Path:
             place = os.path.relpath(place, here)
         else:
             place = os.path.join("_root", os.path.splitdrive(place)[1].lstrip("\\/"))
-    parts = ["_up" if part == ".." else part.replace(":", "_") for part in PurePath(place).parts]
+    parts = ["_up" if part == ".." else part for part in PurePath(place).parts]
     return Path(*parts) if parts else Path()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import operator
 from collections.abc import Sequence
 from fractions import Fraction
@@ -28,10 +29,10 @@ def whole_number(value: Any, what: str) -> int:
         return operator.index(value)
     except TypeError:
         pass
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        number = 0.5
+    number = float("nan")
+    if not isinstance(value, (str, bytes)):
+        with contextlib.suppress(TypeError, ValueError):
+            number = float(value)
     if not number.is_integer():
         raise ProgramError(f"{what} is {value!r}, which is no whole number")
     return int(number)

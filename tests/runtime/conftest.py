@@ -15,9 +15,7 @@ os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")
 
 from sknc.runtime import context as contexts
 from sknc.runtime import notes
-
-CLASSES = (0, 2, 3)
-TOTAL = 6
+from tests.runtime.helpers import CLASSES, TOTAL
 
 
 @pytest.fixture(autouse=True)
@@ -49,43 +47,6 @@ def begin(program: Path) -> Callable[..., contexts.Context]:
         return contexts.begin(str(program), block=chosen.pop("block", 0), **chosen)
 
     return start
-
-
-class Recorder:
-    """Stands where a keras model stands and keeps what `fit` gives it, as numpy batches of one epoch."""
-
-    name = "recorder"
-    compiled = True
-    loss = "sparse_categorical_crossentropy"
-
-    def __init__(self, *output: int) -> None:
-        self.output = output
-        self.call: dict[str, Any] = {}
-
-    def __call__(self, x: Any, training: bool = False) -> Any:
-        return np.zeros((1, *self.output))
-
-    def get_weights(self) -> list[Any]:
-        return [np.zeros((2, 2))]
-
-    def count_params(self) -> int:
-        return 4
-
-    def fit(self, **call: Any) -> Any:
-        self.call = call
-
-        class History:
-            epoch = (0,)
-            history: dict[str, list[float]] = {"loss": [0.5]}  # noqa: RUF012
-            params: dict[str, Any] = {}  # noqa: RUF012
-
-        return History()
-
-
-@pytest.fixture
-def recorder() -> Recorder:
-    """A recorder with an output for each of CLASSES."""
-    return Recorder(len(CLASSES))
 
 
 @pytest.fixture

@@ -102,7 +102,9 @@ def prepare(task: Task, call: Call) -> Prepared:
 
 def _arrays(x: Any, y: Any, weight: Any) -> Rows:
     """Returns user data with an array in each leaf, checked for equal numbers of rows."""
-    if isinstance(y, (list, tuple)):
+    if getattr(x, "shape", None):
+        rows = count_rows(x)
+    elif isinstance(y, (list, tuple)):
         holds_one = len(y) == 1 and len(getattr(y[0], "shape", ())) > 0
         rows = count_rows(y[0]) if holds_one else len(y)
     else:
