@@ -44,8 +44,13 @@ class Prepared:
 
     @property
     def programs(self) -> dict[str, bytes]:
-        """The programs alone, in the order in which they run."""
-        return {name: content for name, content in self.files.items() if "/" not in name and name.endswith(".py")}
+        """The programs alone, in the order in which they run: the submodels and the composer of each block."""
+        names = [
+            name
+            for block in self.blocks
+            for name in (*(each["file"] for each in block["programs"]), block["composer"])
+        ]
+        return {name: self.files[name] for name in dict.fromkeys(names) if name in self.files}
 
 
 @dataclasses.dataclass(frozen=True)

@@ -20,9 +20,8 @@ import re
 import shlex
 from pathlib import Path
 
-from sknc.pipeline import Compilation, compile_script
-
 from sknc.diagnostics import has_errors, render_text
+from sknc.pipeline import Compilation, compile_script
 
 HERE = Path(__file__).resolve().parent
 SCRIPT = "case.py"
@@ -55,8 +54,8 @@ def read(path: Path) -> Case:
     marks = list(_SECTION.finditer(rest))
     script = rest[: marks[0].start()] if marks else rest
     expected = {}
-    for mark, following in zip(marks, [*marks[1:], None], strict=True):
-        content = rest[mark.end() : following.start() if following else len(rest)]
+    for index, mark in enumerate(marks):
+        content = rest[mark.end() : marks[index + 1].start() if index + 1 < len(marks) else len(rest)]
         name = "diagnostics" if mark["diagnostics"] else mark["name"]
         expected[name] = script if mark["same"] else content
     return Case(path, first.removeprefix("# flags:").strip(), script, expected)
