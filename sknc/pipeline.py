@@ -1,4 +1,4 @@
-"""From a script to its programs: read, decide, rewrite. Nothing is written to disk here, nothing of the user's is run."""
+"""From a script to its programs: read, decide, rewrite. Nothing is written to disk, nothing of the user's is run."""
 
 from __future__ import annotations
 

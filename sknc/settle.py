@@ -14,9 +14,8 @@ from sknc.decompose.decide import Decision
 from sknc.decompose.factor import cap_factor
 from sknc.decompose.rules import divides, epochs_follow_factor
 from sknc.decompose.widths import Dim, Width
-from sknc.diagnostics import Diagnostic, Span
+from sknc.diagnostics import Diagnostic, Span, codes_script
 from sknc.diagnostics import codes_deciding as codes
-from sknc.diagnostics import codes_script
 from sknc.rewrite import training, widths
 from sknc.script.reading import BlockReading
 from sknc.script.source import Source
@@ -28,6 +27,7 @@ class Settled:
     """A block with everything decided.
 
     Attributes:
+        source: the script.
         reading: the block.
         decision: how it is cut.
         rule: how it is composed.
@@ -37,6 +37,7 @@ class Settled:
         output_known: whether that width is a number.
     """
 
+    source: Source
     reading: BlockReading
     decision: Decision
     rule: str
@@ -74,7 +75,13 @@ class Settled:
         slots = self.reading.graph.slots
         if argument in layer.slots:
             width = solved[layer.slots[argument]]
-            return width.old, width.new
+            site = slots[layer.slots[argument]].site
+            text = self.source.text(site) if isinstance(site, cst.CSTNode) else ""
+            old = text if width.old is None else width.old
+            if width.new is not None or width.action not in ("reduce", "output"):
+                return old, old if width.new is None else width.new
+            divisor = len(self.decision.shares) if width.action == "output" else self.width_factor
+            return old, f"({text}) / {widths.number(divisor)}"
         size = layer.computed[argument]
         return size.compute(lambda v: slots[v].base), size.compute(lambda v: solved[v].new if v in solved else None)
 
@@ -135,7 +142,7 @@ class _Settling:
             self.fail(codes_script.IN_HEADER.at(self.source.at(header.node)))
             return None
         if decision.whole:
-            return Settled(self.reading, decision, rule, 1.0, 1.0, None, False)
+            return Settled(self.source, self.reading, decision, rule, 1.0, 1.0, None, False)
         return self._cut(decision, rule)
 
     def _cut(self, decision: Decision, rule: str) -> Settled | None:
@@ -147,7 +154,7 @@ class _Settling:
         known = decision.shares[0].output is not None
         factor = self._width_factor(decision, output)
         epochs = self._epochs(decision)
-        settled = Settled(self.reading, decision, rule, factor, epochs, output, known)
+        settled = Settled(self.source, self.reading, decision, rule, factor, epochs, output, known)
         solved = settled.widths(decision.shares[0].output)
         mixed = widths.two_roles(self.reading, solved, known)
         if mixed is not None:

@@ -137,9 +137,7 @@ def choose_grid(count: int, height: int, width: int) -> tuple[int, int]:
     _positive(height, width, count)
     fitting = [(r, count // r) for r in range(1, min(count, height) + 1) if count % r == 0 and count // r <= width]
     if not fitting:
-        near = next(
-            n for n in range(count, 0, -1) if any(n % r == 0 and n // r <= width for r in range(1, height + 1))
-        )
+        near = next(n for n in range(count, 0, -1) if any(n % r == 0 and n // r <= width for r in range(1, height + 1)))
         raise NotDecomposable(
             f"no grid of {count} patches fits an image of {height}x{width}", f"ask for {near} submodels, which fit"
         )

@@ -35,6 +35,7 @@ class Dim:
 
     @property
     def variables(self) -> tuple[int, ...]:
+        """Return the variables that the size depends on."""
         return tuple(dict.fromkeys(v for _, product in self.terms for v in product))
 
     @property
@@ -141,9 +142,7 @@ class WidthGraph:
 
     def clone(self) -> WidthGraph:
         """Return a copy that later equations do not reach."""
-        classes = {
-            root: _Class(list(c.members), c.fixed, c.multiple, c.derived) for root, c in self._classes.items()
-        }
+        classes = {root: _Class(list(c.members), c.fixed, c.multiple, c.derived) for root, c in self._classes.items()}
         return WidthGraph(dict(self.slots), list(self.compared), classes, dict(self._root))
 
     def slot(self, base: int | None, role: Role, site: object, layer: str) -> int:
@@ -184,17 +183,15 @@ class WidthGraph:
         """Demand that two sizes stay equal.
 
         Args:
-            left, right: the sizes.
+            left: one size.
+            right: the other.
             why: the reason given for a width that has to be kept because of this.
         """
         if left == right:
             return
         if left.single is not None and right.single is not None:
             self._union(left.single, right.single, why)
-        elif not left.variables or not right.variables:
-            self.fix(left, why)
-            self.fix(right, why)
-        elif not self._derive(left, right) and not self._derive(right, left):
+        elif not left.variables or not right.variables or not self._derive_one(left, right):
             self.fix(left, why)
             self.fix(right, why)
 
@@ -211,6 +208,9 @@ class WidthGraph:
         kept.fixed = kept.fixed or gone.fixed
         kept.multiple = math.lcm(kept.multiple, gone.multiple)
         kept.derived = kept.derived or gone.derived
+
+    def _derive_one(self, left: Dim, right: Dim) -> bool:
+        return self._derive(left, right) or self._derive(right, left)
 
     def _derive(self, left: Dim, right: Dim) -> bool:
         """Set a lone variable by the polynomial on the other side of an equation, if that is possible."""
@@ -324,7 +324,7 @@ class _Solver:
                 for variable in (*left.variables, *right.variables):
                     self._keep(self.graph.find(variable), "the script compares it with another size")
         for _, numbers in self.graph.sites():
-            self._keep_site([n for n in numbers])
+            self._keep_site(numbers)
         return len(self.kept) != before
 
     def _keep_site(self, numbers: list[int]) -> None:

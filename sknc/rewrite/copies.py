@@ -55,9 +55,7 @@ def _copy(source: Source, definition: Definition, edits: list[Edit], indent: str
     if not chunks[-1].text.endswith((b"\n", b"\r")):
         chunks.append(Chunk(newline))
     name = definition.node.name.value
-    for alias in definition.aliases:
-        chunks.append(Chunk(f"{indent}{alias} = {name}".encode() + newline))
-    return chunks
+    return chunks + [Chunk(f"{indent}{alias} = {name}".encode() + newline) for alias in definition.aliases]
 
 
 class _Texts(cst.CSTVisitor):
@@ -90,4 +88,3 @@ def _shifts(source: Source, node: cst.CSTNode, own: str, indent: str) -> list[Ed
             edits.append(Edit(at, at + len(own.encode()), (indent,), -2))
         at = stop
     return edits
-

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import libcst as cst
 
@@ -25,12 +26,12 @@ class Spot:
 def chain(source: Source, offset: int) -> list[Spot]:
     """Return the statements around a place, outermost first."""
     found: list[Spot] = []
-    suite: cst.CSTNode | None = source.module
+    suite: Any = source.module
     while suite is not None:
         statement = next((s for s in suite.body if extent(source, s)[0] <= offset < extent(source, s)[1]), None)
         if statement is None:
             break
-        found.append(Spot(suite, statement))  # type: ignore[arg-type]
+        found.append(Spot(suite, statement))
         suite = next((s for s in _suites(statement) if _holds(source, s, offset)), None)
     return found
 
@@ -50,8 +51,8 @@ def _suites(statement: cst.CSTNode) -> list[cst.CSTNode]:
     return found
 
 
-def _holds(source: Source, suite: cst.CSTNode, offset: int) -> bool:
-    return any(extent(source, s)[0] <= offset < extent(source, s)[1] for s in suite.body)  # type: ignore[attr-defined]
+def _holds(source: Source, suite: Any, offset: int) -> bool:
+    return any(extent(source, s)[0] <= offset < extent(source, s)[1] for s in suite.body)
 
 
 def extent(source: Source, statement: cst.CSTNode) -> tuple[int, int]:

@@ -34,7 +34,8 @@ def _keys(source: Source, event: Event) -> set[str]:
     keys = {"text " + " ".join(source.text(node).split())}
     for position, one in event.args.nodes.items():
         if one is node:
-            value = constant(event.args.positional[position] if isinstance(position, int) else event.args.keywords[position])
+            args = event.args
+            value = constant(args.positional[position] if isinstance(position, int) else args.keywords[position])
             keys |= {f"value {value}"} if isinstance(value, str) else set()
     return keys
 

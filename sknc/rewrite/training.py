@@ -113,7 +113,8 @@ def ending(source: Source, reading: BlockReading, own: list[Event]) -> Ending:
     if inner is not None and inner.statement is not last:
         owner = _own_name(source, reading.fits[-1])
         found.append(_finish(source, inner.statement, f"skn_runtime.finish({owner})"))
-    close = "skn_runtime.finish(" + ("" if inner is not None and _in_function(source, inner) else _own_name(source, reading.fits[-1])) + ")"
+    hidden = inner is not None and _in_function(source, inner)
+    close = f"skn_runtime.finish({'' if hidden else _own_name(source, reading.fits[-1])})"
     can_cut = all(isinstance(parent, (cst.If, cst.With)) for parent in reading.block.parents)
     end = line_end(source, max(source.span(last)[1] - 1, 0))
     if not can_cut:
@@ -168,4 +169,3 @@ def _inner(source: Source, reading: BlockReading, events: list[Event]) -> Spot |
     if loops or inside:
         return None
     return max((c[-1] for c in chains), key=lambda s: source.span(s.statement)[0])
-

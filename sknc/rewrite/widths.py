@@ -72,13 +72,14 @@ def _table(start: int, end: int, widths: list[Width], output_known: bool) -> lis
 
 
 def two_roles(reading: BlockReading, widths: dict[int, Width], output_known: bool) -> cst.CSTNode | None:
-    """Return a line that makes the output layer together with layers whose width is not known, which cannot be told apart."""
+    """Return a line that makes the output layer and layers that cannot be told from it by their width."""
     for site, variables in reading.graph.sites():
         mine = [widths[v] for v in variables if v in reading.slots]
         actions = {width.action for width in mine}
         if "output" in actions and len(actions) > 1:
             by_old = {w.old: w.action for w in mine}
             mixed = any(by_old[w.old] != w.action for w in mine)
-            if mixed or not output_known or any(w.old is None or (w.new is None and w.action != "output") for w in mine):
+            unknown = any(w.old is None or (w.new is None and w.action != "output") for w in mine)
+            if mixed or unknown or not output_known:
                 return site if isinstance(site, cst.CSTNode) else None
     return None

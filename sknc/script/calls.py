@@ -5,7 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from sknc.decompose.widths import Dim
-from sknc.script import network, python, shapes
+from sknc.script import network, python, shapes, tensors
 from sknc.script.interpreter import DEPTH, Frame, Interpreter
 from sknc.script.layers import MERGE_FUNCTIONS, SAME_FUNCTIONS, WRITERS
 from sknc.script.values import (
@@ -23,6 +23,7 @@ from sknc.script.values import (
     Partial,
     Ref,
     Seq,
+    Size,
     Tensor,
     UserClass,
     Value,
@@ -192,11 +193,22 @@ def _bound(interp: Interpreter, callee: Bound, args: Arguments, node: cst.Call |
         return python.method(owner, name, args)
     if isinstance(owner, Model) or not isinstance(owner, (Layer, Tensor, Instance, Made, UserClass)):
         return _model_method(interp, owner, name, args, node)
+    if isinstance(owner, Instance) and name in ("add_weight", "add_variable"):
+        return _weight(args)
     if isinstance(owner, Made) and name in ("exists", "is_file", "is_dir") and node is not None:
         interp.note("exists", node, owner, owner.args, "method")
     if isinstance(owner, Made) and owner.name.startswith("keras.") and name == "fit" and node is not None:
         interp.note("fit", node, None, args)
     return UNKNOWN
+
+
+def _weight(args: Arguments) -> Value:
+    """The weight of a layer of the user's: its shape may follow from the width of the layer's input."""
+    given = args.get("shape", 0)
+    if not isinstance(given, Seq):
+        return UNKNOWN
+    dims = [item.dim if isinstance(item, Size) else Dim.fixed(whole(item)) for item in given.items]
+    return Tensor(tuple(dims) or (Dim.fixed(1),))
 
 
 def _super_call(owner: Value, name: str, args: Arguments) -> Value:
@@ -298,6 +310,8 @@ def _tensor_function(interp: Interpreter, last: str, args: Arguments) -> Value:
             return Tensor(function(interp, layer, inputs), layer, tuple(inputs))
     if last in ("reduce_mean", "reduce_sum", "reduce_max", "reduce_min", "mean", "sum", "max", "min", "amax"):
         return _reduction(interp, args, layer)
+    if last == "matmul" and len(args.positional) == 2 and isinstance(first, Tensor):
+        return tensors.operate(interp, first, args.positional[1], True)
     if last in ("shape", "int_shape") and isinstance(first, Tensor):
         from sknc.script.expressions import attribute
 

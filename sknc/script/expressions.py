@@ -7,8 +7,7 @@ from typing import Any, TypeVar
 
 import libcst as cst
 
-from sknc.decompose.widths import Dim
-from sknc.script import network, python, shapes
+from sknc.script import network, python, tensors
 from sknc.script.interpreter import Interpreter
 from sknc.script.layers import LAYERS
 from sknc.script.values import (
@@ -31,7 +30,6 @@ from sknc.script.values import (
     Value,
     constant,
     plain,
-    whole,
 )
 
 _Node = TypeVar("_Node", bound=cst.CSTNode)
@@ -80,8 +78,10 @@ def _formatted(interp: Interpreter, node: cst.FormattedString, env: Env) -> Valu
         if isinstance(part, cst.FormattedStringText):
             text += part.value
         else:
-            found = constant(evaluate(interp, part.expression, env)) if isinstance(part, cst.FormattedStringExpression) else None
-            if found is None or part.format_spec or part.conversion:
+            if not isinstance(part, cst.FormattedStringExpression) or part.format_spec or part.conversion:
+                return UNKNOWN
+            found = constant(evaluate(interp, part.expression, env))
+            if found is None:
                 return UNKNOWN
             text += str(found)
     return Const(text)
@@ -97,17 +97,17 @@ def _name(interp: Interpreter, node: cst.Name, env: Env) -> Value:
         return Const({"True": True, "False": False, "None": None}[name])
     for module in reversed(interp.star_imports):
         full = network.keras_name(f"{module}.{name}")
-        if name in LAYERS or full in ("keras.Sequential", "keras.Model", "keras.models.Sequential", "keras.models.Model"):
-            if full.startswith("keras"):
-                return Ref(full)
-        if full.rpartition(".")[0] in ("keras.layers", "keras.models") and name == "Input":
+        if full.startswith("keras.") and (name in LAYERS or name in ("Input", "Sequential", "Model")):
             return Ref(full)
     return Ref(f"builtins.{name}") if name in _BUILTINS else UNKNOWN
 
 
 _BUILTINS = frozenset(
-    "int float str bool abs max min round len sum sorted tuple list range divmod pow any all dict set enumerate zip"
-    " reversed print super isinstance getattr setattr hasattr open type map filter iter next object".split()
+    (
+        "int float str bool abs max min round len sum sorted tuple list range divmod pow any all dict set "
+        "enumerate zip reversed print super isinstance getattr setattr hasattr open type map filter iter "
+        "next object"
+    ).split()
 )
 
 
@@ -130,7 +130,7 @@ def attribute(interp: Interpreter, owner: Value, name: str) -> Value:
         found = owner.method(name)
         return found if found is not None else Bound(owner, name)
     if isinstance(owner, (Tensor, Model)):
-        shape = _shape_attribute(interp, owner, name)
+        shape = tensors.shape_attribute(interp, owner, name)
         if shape is not None:
             return shape
     if isinstance(owner, (Seq, Mapping, Const, Model, Layer, Tensor, Function, Instance, Made)):
@@ -139,7 +139,18 @@ def attribute(interp: Interpreter, owner: Value, name: str) -> Value:
 
 
 _METHODS_OF_MODELS = frozenset(
-    "fit fit_generator compile predict evaluate save save_weights load_weights predict_classes export".split()
+    [
+        "fit",
+        "fit_generator",
+        "compile",
+        "predict",
+        "evaluate",
+        "save",
+        "save_weights",
+        "load_weights",
+        "predict_classes",
+        "export",
+    ]
 )
 
 
@@ -166,26 +177,6 @@ def _bind(found: Value, owner: Value, cls: UserClass) -> Value:
         receiver = cls if "classmethod" in decorators else receiver
         return Function(found.node, found.env, receiver, cls)
     return found
-
-
-def _shape_attribute(interp: Interpreter, owner: Tensor | Model, name: str) -> Value | None:
-    tensor = owner if isinstance(owner, Tensor) else (owner.outputs[0] if owner.outputs else None)
-    if isinstance(owner, Model) and name == "layers":
-        return Seq(list(owner.layers))
-    if isinstance(owner, Model) and name in ("output", "outputs", "input", "inputs"):
-        ends = owner.outputs if name.startswith("output") else owner.inputs
-        if name in ("output", "input"):
-            return ends[0] if len(ends) == 1 else UNKNOWN
-        return Seq(list(ends))
-    if name in ("shape", "output_shape") and tensor is not None:
-        return UNKNOWN if tensor.shape is None else Seq([Const(None), *(_size(interp, dim) for dim in tensor.shape)])
-    return None
-
-
-def _size(interp: Interpreter, dim: Dim) -> Value:
-    if dim.variables:
-        return Size(dim, lambda widths: dim.value(widths))
-    return UNKNOWN if dim.constant is None else Const(dim.constant)
 
 
 @_rule(cst.Call)
@@ -260,21 +251,9 @@ def _dict(interp: Interpreter, node: cst.Dict, env: Env) -> Value:
 def _binary(interp: Interpreter, node: cst.BinaryOperation, env: Env) -> Value:
     left, right = evaluate(interp, node.left, env), evaluate(interp, node.right, env)
     if isinstance(left, Tensor) or isinstance(right, Tensor):
-        return tensor_operator(interp, left, right, isinstance(node.operator, cst.MatrixMultiply))
+        return tensors.operate(interp, left, right, isinstance(node.operator, cst.MatrixMultiply))
     op = python.BINARY.get(type(node.operator))
     return python.binary(op, left, right) if op else UNKNOWN
-
-
-def tensor_operator(interp: Interpreter, left: Value, right: Value, matmul: bool = False) -> Value:
-    """Apply an operator to a tensor and something else."""
-    found = [value for value in (left, right) if isinstance(value, Tensor)]
-    if matmul or any(not isinstance(value, (Tensor, Const, Size)) for value in (left, right)):
-        for tensor in found:
-            interp.fix_value(tensor, "it is combined with something that is not known")
-        return Tensor(None if matmul else found[0].shape, None, tuple(found))
-    layer = Layer("Add", Arguments(), None)
-    shape = shapes.merge(interp, layer, found) if len(found) == 2 else found[0].shape
-    return Tensor(shape, layer if len(found) == 2 else found[0].producer, tuple(found))
 
 
 @_rule(cst.UnaryOperation)
@@ -311,7 +290,7 @@ def _comparison(interp: Interpreter, node: cst.Comparison, env: Env) -> Value:
         right = evaluate(interp, target.comparator, env)
         op = python.COMPARE[type(target.operator)]
         if isinstance(left, Size) or isinstance(right, Size):
-            one = _compare_sizes(interp, op, left, left_node, right, target.comparator)
+            one = tensors.compare_sizes(interp, op, left, left_node, right, target.comparator)
         else:
             try:
                 one = Const(bool(op(plain(left), plain(right))))
@@ -321,31 +300,6 @@ def _comparison(interp: Interpreter, node: cst.Comparison, env: Env) -> Value:
             result = one if result is not UNKNOWN else UNKNOWN
         left, left_node = right, target.comparator
     return result
-
-
-def _compare_sizes(
-    interp: Interpreter, op: Any, left: Value, left_node: cst.CSTNode, right: Value, right_node: cst.CSTNode
-) -> Value:
-    """Compare a width with a number: the number becomes a width too, so that both shrink alike."""
-    dims: list[Dim] = []
-    for value, node in ((left, left_node), (right, right_node)):
-        if isinstance(value, Size):
-            dims.append(value.dim)
-        elif whole(value) is not None and interp.block is not None:
-            layer = Layer("comparison", Arguments(), node)
-            dims.append(Dim.var(interp.add_slot(layer, "size", whole(value), "compare", node)))
-        else:
-            dims.append(Dim.fixed(whole(value)))
-    bases = [interp.graph.base(dim) for dim in dims]
-    if None in bases:
-        for dim in dims:
-            interp.graph.fix(dim, "it is compared with a number that is not known")
-        return UNKNOWN
-    if bases[0] == bases[1]:
-        interp.graph.equal(dims[0], dims[1], "it is compared with a fixed number")
-    truth = bool(op(*bases))
-    interp.graph.compared.append((dims[0], dims[1], op, truth))
-    return Const(truth)
 
 
 @_rule(cst.IfExp)
@@ -373,14 +327,16 @@ def _lambda(interp: Interpreter, node: cst.Lambda, env: Env) -> Value:
 def _subscript(interp: Interpreter, node: cst.Subscript, env: Env) -> Value:
     owner = evaluate(interp, node.value, env)
     if isinstance(owner, Tensor):
-        return _slice_tensor(interp, owner, node, env)
+        return tensors.slice_tensor(interp, owner, node)
     if len(node.slice) != 1:
         return UNKNOWN
     part = node.slice[0].slice
     if isinstance(part, cst.Slice):
-        bounds = [None if b is None else constant(evaluate(interp, b, env)) for b in (part.lower, part.upper, part.step)]
+        ends = (part.lower, part.upper, part.step)
+        bounds = [None if end is None else constant(evaluate(interp, end, env)) for end in ends]
         if isinstance(owner, Seq) and all(b is None or isinstance(b, int) for b in bounds):
-            nodes = owner.nodes if len(owner.nodes) == len(owner.items) else [None] * len(owner.items)
+            unknown: list[cst.BaseExpression | None] = [None] * len(owner.items)
+            nodes = owner.nodes if len(owner.nodes) == len(owner.items) else unknown
             return Seq(owner.items[slice(*bounds)], owner.mutable, nodes[slice(*bounds)])
         return UNKNOWN
     if not isinstance(part, cst.Index):
@@ -389,32 +345,10 @@ def _subscript(interp: Interpreter, node: cst.Subscript, env: Env) -> Value:
     try:
         key = plain(index)
         if isinstance(owner, (Seq, Mapping)):
-            return owner.items[key]  # type: ignore[index]
+            return owner.items[key]
         return python.to_value(plain(owner)[key])
     except (ValueError, TypeError, KeyError, IndexError):
         return interp.join_all(list(owner.items.values())) if isinstance(owner, Mapping) else UNKNOWN
-
-
-def _slice_tensor(interp: Interpreter, owner: Tensor, node: cst.Subscript, env: Env) -> Value:
-    """Index or slice a tensor: axes that are indexed vanish; touching the last one keeps its width."""
-    if owner.shape is None:
-        return Tensor(None, owner.producer, (owner,))
-    dims: list[Dim] = []
-    parts = [element.slice for element in node.slice]
-    ellipsis = any(isinstance(p, cst.Index) and isinstance(p.value, cst.Ellipsis) for p in parts)
-    if ellipsis or len(parts) > len(owner.shape) + 1:
-        interp.fix_value(owner, "it is sliced")
-        return Tensor(None, owner.producer, (owner,))
-    for axis, dim in enumerate(owner.shape, start=1):
-        part = parts[axis] if axis < len(parts) else None
-        whole_axis = part is None or (isinstance(part, cst.Slice) and part.lower is None and part.upper is None)
-        if whole_axis:
-            dims.append(dim)
-            continue
-        interp.graph.fix(dim, "it is sliced")
-        if isinstance(part, cst.Slice):
-            dims.append(Dim.fixed(None))
-    return Tensor(tuple(dims), owner.producer, (owner,))
 
 
 @_rule(cst.ListComp, cst.GeneratorExp, cst.SetComp)

@@ -141,9 +141,7 @@ class Interpreter:
             self.frames.pop()
             self.statement = statement
 
-    def note(
-        self, what: str, node: cst.Call, target: Value | None, args: Arguments, name: str = ""
-    ) -> None:
+    def note(self, what: str, node: cst.Call, target: Value | None, args: Arguments, name: str = "") -> None:
         """Record an event."""
         statement = self.statement if self.statement is not None else node
         order = len(self.events)

@@ -73,13 +73,14 @@ for _rank in (1, 2, 3):
 for _name in ("Add", "Subtract", "Multiply", "Average", "Maximum", "Minimum"):
     LAYERS[_name] = LayerRule("merge")
 for _name in (
-    "Activation ActivityRegularization AlphaDropout BatchNormalization Dropout ELU GaussianDropout GaussianNoise"
-    " Identity LayerNormalization LeakyReLU Masking Normalization PReLU RMSNormalization ReLU RandomBrightness"
-    " RandomColorJitter RandomContrast RandomFlip RandomRotation RandomSaturation RandomHue RandomTranslation"
-    " RandomZoom RandomShear RandomErasing RandomGrayscale RandomInvert RandomPosterization RandomSharpness"
-    " RandomElasticTransform RandomPerspective RandomGaussianBlur AutoContrast Equalization Solarization"
-    " Rescaling Softmax SpatialDropout1D SpatialDropout2D SpatialDropout3D ThresholdedReLU UnitNormalization"
-    " SyncBatchNormalization"
+    "Activation ActivityRegularization AlphaDropout BatchNormalization Dropout ELU GaussianDropout "
+    "GaussianNoise Identity LayerNormalization LeakyReLU Masking Normalization PReLU RMSNormalization "
+    "ReLU RandomBrightness RandomColorJitter RandomContrast RandomFlip RandomRotation "
+    "RandomSaturation RandomHue RandomTranslation RandomZoom RandomShear RandomErasing "
+    "RandomGrayscale RandomInvert RandomPosterization RandomSharpness RandomElasticTransform "
+    "RandomPerspective RandomGaussianBlur AutoContrast Equalization Solarization Rescaling Softmax "
+    "SpatialDropout1D SpatialDropout2D SpatialDropout3D ThresholdedReLU UnitNormalization "
+    "SyncBatchNormalization"
 ).split():
     LAYERS[_name] = LayerRule("same")
 
@@ -94,17 +95,19 @@ NOT_DENSE = CONVOLUTIONS | {
 }  # fmt: skip
 
 SAME_FUNCTIONS = frozenset(
-    "relu relu6 elu selu gelu silu swish softplus softsign sigmoid log_sigmoid hard_sigmoid hard_silu hard_swish"
-    " hard_tanh tanh softmax log_softmax leaky_relu celu mish exp log log1p expm1 abs square sqrt rsqrt negative sign"
-    " sin cos erf cast identity stop_gradient dropout l2_normalize clip clip_by_value round floor ceil reciprocal"
-    " convert_to_tensor zeros_like ones_like".split()
+    (
+        "relu relu6 elu selu gelu silu swish softplus softsign sigmoid log_sigmoid hard_sigmoid hard_silu "
+        "hard_swish hard_tanh tanh softmax log_softmax leaky_relu celu mish exp log log1p expm1 abs "
+        "square sqrt rsqrt negative sign sin cos erf cast identity stop_gradient dropout l2_normalize "
+        "clip clip_by_value round floor ceil reciprocal convert_to_tensor zeros_like ones_like"
+    ).split()
 )
 """Functions of tensors that keep the shape, by their last name."""
 
 MERGE_FUNCTIONS = {
     "add": "merge", "subtract": "merge", "multiply": "merge", "average": "merge", "maximum": "merge",
-    "minimum": "merge", "divide": "merge", "true_divide": "merge", "concatenate": "concatenate", "concat": "concatenate",
-    "add_n": "merge", "dot": "dot",
+    "minimum": "merge", "divide": "merge", "true_divide": "merge", "add_n": "merge", "dot": "dot",
+    "concatenate": "concatenate", "concat": "concatenate",
 }  # fmt: skip
 """Functions of several tensors and the shape rule that they share with a layer."""
 

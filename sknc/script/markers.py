@@ -77,6 +77,7 @@ class Suite:
 
     @property
     def statements(self) -> tuple[cst.CSTNode, ...]:
+        """Return the statements in order."""
         return tuple(self.node.body)
 
 
@@ -259,15 +260,20 @@ def _nearest(text: str) -> str:
 
 def _pair(source: Source, suites: list[Suite], ends: list[Marker], found: list[Diagnostic]) -> Iterator[Block]:
     opened: Marker | None = None
-    index = 0
+    index = nested = 0
     for marker in ends:
         place = source.place(marker.start, marker.end)
         if marker.word == "BEGIN" and opened is not None:
             found.append(codes.NESTED.at(place, line=source.line(opened.start)))
+            nested += 1
         elif marker.word == "BEGIN":
             opened = marker
+        elif nested:
+            nested -= 1
         elif opened is None:
-            found.append(codes.NO_BEGIN.at(place))
+            # A begin that was refused has been told already.
+            if not any(d.code == codes.MALFORMED.code and d.span.line < place.line for d in found):
+                found.append(codes.NO_BEGIN.at(place))
         else:
             block = _block(source, suites, index, opened, marker, found)
             opened = None

@@ -148,6 +148,7 @@ def apply(interp: Interpreter, callee: Value | None, args: Arguments) -> Value:
     if isinstance(callee, Model):
         return _apply_model(interp, callee, args)
     if isinstance(callee, Instance):
+        _build(interp, callee, args)
         return call_method(interp, callee, "call", args)
     if isinstance(callee, (Function, UserClass)):
         from sknc.script.calls import call
@@ -156,6 +157,23 @@ def apply(interp: Interpreter, callee: Value | None, args: Arguments) -> Value:
     for value in (*args.positional, *args.keywords.values()):
         interp.fix_value(value, "what is done to it is not known")
     return UNKNOWN
+
+
+def _build(interp: Interpreter, layer: Instance, args: Arguments) -> None:
+    """Build a layer of the user's on its first call, as Keras does: its weights may depend on the input's width."""
+    if "build " in layer.attributes or layer.cls.method("build") is None:
+        return
+    layer.attributes["build "] = Const(True)
+    first = next(iter(tensors(args.positional[0])), None) if args.positional else None
+    shape: Value = UNKNOWN if first is None else attribute_of(interp, first, "shape")
+    call_method(interp, layer, "build", Arguments([shape]))
+
+
+def attribute_of(interp: Interpreter, owner: Value, name: str) -> Value:
+    """Say what an attribute of a value is."""
+    from sknc.script.expressions import attribute
+
+    return attribute(interp, owner, name)
 
 
 def call_method(interp: Interpreter, owner: Model | Instance, name: str, args: Arguments) -> Value:
@@ -210,7 +228,7 @@ def _with_states(interp: Interpreter, layer: Layer, result: Tensor) -> Value:
         interp.fix_value(result, "its states are not known")
         return UNKNOWN
     state = Tensor((Dim.var(units),), layer, (result,))
-    return Seq([result] + [state] * (2 if layer.name == "LSTM" else 1))
+    return Seq([result, *[state] * (2 if layer.name == "LSTM" else 1)])
 
 
 def _apply_lambda(interp: Interpreter, layer: Layer, args: Arguments, inputs: list[Tensor]) -> Value:
@@ -310,5 +328,7 @@ def finish(interp: Interpreter, model: Model) -> None:
         call_method(interp, model, "build", Arguments([UNKNOWN]))
         result = call_method(interp, model, "call", Arguments([Tensor(None)]))
         model.outputs = list(tensors(result))
-        own = [v for v in model.instance.attributes.values() if isinstance(v, (Layer, Model, Seq, Instance))]
+        own: list[Value] = [
+            v for v in model.instance.attributes.values() if isinstance(v, (Layer, Model, Seq, Instance))
+        ]
         model.layers = list(layers_behind(model.outputs)) + own

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from sknc.script.interpreter import Interpreter
@@ -60,7 +61,7 @@ def _activation(tensor: Tensor, depth: int = 0) -> str | None:
         return "softmax" if given is None else _function_name(given)
     if producer.name == "TimeDistributed" and isinstance(producer.inner, Layer):
         return _activation(Tensor(None, producer.inner, ()), depth + 1)
-    given = producer.args.get("activation", 0 if producer.name == "Activation" else 1 if producer.name == "Dense" else None)
+    given = producer.args.get("activation", {"Activation": 0, "Dense": 1}.get(producer.name))
     if given is not None and constant(given) is None and not isinstance(given, (Ref, Made)):
         return "linear" if getattr(given, "value", given) is None else None
     if given is not None:
@@ -92,7 +93,7 @@ def loss_name(model: Model) -> str | None:
         text = keras_name(given.name).rsplit(".", 1)[-1]
     if not isinstance(text, str):
         return None
-    snake = "".join("_" + c.lower() if c.isupper() and i and not text[i - 1].isupper() else c.lower() for i, c in enumerate(text))
+    snake = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", text).lower()
     return _SHORT.get(snake, snake)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import math
 import operator
 from collections.abc import Callable
@@ -51,10 +52,13 @@ COMPARE: dict[type[cst.CSTNode], Callable[[Any, Any], Any]] = {
     cst.IsNot: lambda a, b: not (a is b or (a == b and type(a) is type(b))),
 }
 _PURE: dict[str, Callable[..., Any]] = {
-    name: getattr(__builtins__ if not isinstance(__builtins__, dict) else __import__("builtins"), name)
-    for name in "int float str bool abs max min round len sum sorted tuple list range divmod pow any all".split()
+    name: getattr(builtins, name)
+    for name in ("int float str bool abs max min round len sum sorted tuple list range divmod pow any all").split()
 }
-_PURE |= {f"math.{name}": getattr(math, name) for name in "ceil floor sqrt log log2 log10 exp prod gcd trunc pow".split()}
+_PURE |= {
+    f"math.{name}": getattr(math, name)
+    for name in ["ceil", "floor", "sqrt", "log", "log2", "log10", "exp", "prod", "gcd", "trunc", "pow"]
+}
 _PURE |= {
     "numpy.prod": lambda value, *rest: math.prod(value) if not rest else None,
     "numpy.ceil": math.ceil,
@@ -117,7 +121,7 @@ def _with_sizes(op: Callable[[Any, Any], Any], left: Value, right: Value) -> Val
     def compute(widths: Callable[[int], float | None]) -> float | None:
         one, two = (v.compute(widths) if isinstance(v, Size) else constant(v) for v in (left, right))
         try:
-            return None if one is None or two is None else op(one, two)  # type: ignore[no-any-return]
+            return None if one is None or two is None else op(one, two)
         except _FAILS:
             return None
 
@@ -142,7 +146,7 @@ def _applied(function: Callable[..., Any], args: Arguments) -> Value:
     def compute(widths: Callable[[int], float | None]) -> float | None:
         found = [v.compute(widths) if isinstance(v, Size) else constant(v) for v in values]
         try:
-            return None if None in found else function(*found)  # type: ignore[no-any-return]
+            return None if None in found else function(*found)
         except _FAILS:
             return None
 

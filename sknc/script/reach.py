@@ -116,9 +116,9 @@ class Reach:
                 return True
             if frame.callee is not None:
                 how = f"'{self.interp.source.text(frame.callee)}'"
-        if any(f.what == "call" and f.callee is None and self._definition(f.node) is definition for f in way):
-            if isinstance(definition, cst.FunctionDef):
-                return True
+        called_back = any(f.what == "call" and f.callee is None and self._definition(f.node) is definition for f in way)
+        if called_back and isinstance(definition, cst.FunctionDef):
+            return True
         if id(definition) not in self._refused:
             self._refused.add(id(definition))
             place = self.interp.source.at(definition.name)
@@ -127,5 +127,5 @@ class Reach:
 
     def definitions(self) -> tuple[Definition, ...]:
         """Return what has to be copied, in the order of the text."""
-        ordered = sorted(self._needed, key=lambda node: self.interp.source.span(node))
+        ordered = sorted(self._needed, key=self.interp.source.span)
         return tuple(Definition(node, tuple(sorted(self._needed[node]))) for node in ordered)

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 import libcst as cst
 
 from sknc.decompose.widths import Dim, WidthGraph
-from sknc.diagnostics import Diagnostic, Span
-from sknc.diagnostics import codes_markers, codes_script as codes
+from sknc.diagnostics import Diagnostic, Span, codes_markers
+from sknc.diagnostics import codes_script as codes
 from sknc.script import dialect, outputs
 from sknc.script.calls import call
 from sknc.script.interpreter import Event, Interpreter
@@ -319,4 +319,3 @@ def _embedded(model: Model) -> bool:
         if name == "Embedding" or "position" in name.lower():
             return True
     return False
-

@@ -7,8 +7,8 @@ from typing import Any
 
 import libcst as cst
 
-from sknc.script import dialect, python
-from sknc.script.expressions import evaluate, tensor_operator
+from sknc.script import dialect, python, tensors
+from sknc.script.expressions import evaluate
 from sknc.script.interpreter import Frame, Interpreter
 from sknc.script.values import (
     UNKNOWN,
@@ -79,38 +79,48 @@ def _statement(interp: Interpreter, node: cst.CSTNode, env: Env) -> str:
 
 
 def _small(interp: Interpreter, node: cst.BaseSmallStatement, env: Env) -> str:
-    if isinstance(node, cst.Assign):
-        value = evaluate(interp, node.value, env)
-        for target in node.targets:
-            assign(interp, target.target, dialect.width(interp, target.target, node.value, value), env)
-    elif isinstance(node, cst.AnnAssign) and node.value is not None:
-        value = evaluate(interp, node.value, env)
-        assign(interp, node.target, dialect.width(interp, node.target, node.value, value), env)
-    elif isinstance(node, cst.AugAssign):
-        _augment(interp, node, env)
-    elif isinstance(node, cst.Expr):
-        evaluate(interp, node.value, env)
-    elif isinstance(node, cst.Return):
+    if isinstance(node, cst.Return):
         value = evaluate(interp, node.value, env) if node.value is not None else Const(None)
         if env.returned is not None:
             env.returned.append(value)
         return LEAVE
-    elif isinstance(node, cst.Raise):
-        return LEAVE
-    elif isinstance(node, cst.Break):
-        return BREAK
-    elif isinstance(node, cst.Continue):
-        return CONTINUE
-    elif isinstance(node, (cst.Import, cst.ImportFrom)):
-        _import(interp, node, env)
-    elif isinstance(node, (cst.Global, cst.Nonlocal)):
-        for item in node.names:
-            env.elsewhere[item.name.value] = interp.globals if isinstance(node, cst.Global) else env.parent
-    elif isinstance(node, cst.Del) and isinstance(node.target, cst.Name):
-        env.names.pop(node.target.value, None)
-    elif isinstance(node, cst.Assert):
-        evaluate(interp, node.test, env)
+    leaving = {cst.Raise: LEAVE, cst.Break: BREAK, cst.Continue: CONTINUE}
+    if type(node) in leaving:
+        return leaving[type(node)]
+    rule = _SIMPLE.get(type(node))
+    if rule is not None:
+        rule(interp, node, env)
     return GO
+
+
+def _assign(interp: Interpreter, node: cst.Assign, env: Env) -> None:
+    value = evaluate(interp, node.value, env)
+    for target in node.targets:
+        assign(interp, target.target, dialect.width(interp, target.target, node.value, value), env)
+
+
+def _annotated(interp: Interpreter, node: cst.AnnAssign, env: Env) -> None:
+    if node.value is not None:
+        value = evaluate(interp, node.value, env)
+        assign(interp, node.target, dialect.width(interp, node.target, node.value, value), env)
+
+
+def _expression(interp: Interpreter, node: cst.Expr, env: Env) -> None:
+    evaluate(interp, node.value, env)
+
+
+def _assert(interp: Interpreter, node: cst.Assert, env: Env) -> None:
+    evaluate(interp, node.test, env)
+
+
+def _scope(interp: Interpreter, node: cst.Global | cst.Nonlocal, env: Env) -> None:
+    for item in node.names:
+        env.elsewhere[item.name.value] = interp.globals if isinstance(node, cst.Global) else env.parent
+
+
+def _delete(interp: Interpreter, node: cst.Del, env: Env) -> None:
+    if isinstance(node.target, cst.Name):
+        env.names.pop(node.target.value, None)
 
 
 def assign(interp: Interpreter, target: cst.CSTNode, value: Value, env: Env) -> None:
@@ -164,7 +174,7 @@ def _unpack(interp: Interpreter, target: cst.Tuple | cst.List, value: Value, env
 def _augment(interp: Interpreter, node: cst.AugAssign, env: Env) -> None:
     left, right = evaluate(interp, node.target, env), evaluate(interp, node.value, env)
     if isinstance(left, Tensor) or isinstance(right, Tensor):
-        assign(interp, node.target, tensor_operator(interp, left, right), env)
+        assign(interp, node.target, tensors.operate(interp, left, right), env)
         return
     op = python.AUGMENTED.get(type(node.operator))
     if isinstance(left, Seq) and left.mutable and isinstance(node.operator, cst.AddAssign):
@@ -358,6 +368,18 @@ def _match(interp: Interpreter, node: cst.Match, env: Env) -> str:
         return _branches(interp, env, [*runs, lambda: GO])
 
 
+_SIMPLE: dict[type[cst.CSTNode], Callable[[Interpreter, Any, Env], None]] = {
+    cst.Assign: _assign,
+    cst.AnnAssign: _annotated,
+    cst.AugAssign: _augment,
+    cst.Expr: _expression,
+    cst.Assert: _assert,
+    cst.Import: _import,
+    cst.ImportFrom: _import,
+    cst.Global: _scope,
+    cst.Nonlocal: _scope,
+    cst.Del: _delete,
+}
 _COMPOUND: dict[type[cst.CSTNode], Callable[[Interpreter, Any, Env], str]] = {
     cst.If: _if,
     cst.For: _for,

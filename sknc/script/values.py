@@ -116,6 +116,7 @@ class Env:
     returned: list[Value] | None = None
 
     def get(self, name: str) -> Value | None:
+        """Return what a name stands for, None when nobody said."""
         scope: Env | None = self
         while scope is not None:
             if name in scope.names:
@@ -135,6 +136,7 @@ class Function(Value):
 
     @property
     def name(self) -> str:
+        """Return its name."""
         return self.node.name.value if isinstance(self.node, cst.FunctionDef) else "lambda"
 
 
@@ -149,6 +151,7 @@ class UserClass(Value):
 
     @property
     def name(self) -> str:
+        """Return its name."""
         return self.node.name.value
 
     def lineage(self) -> list[UserClass]:
@@ -160,6 +163,7 @@ class UserClass(Value):
         return found
 
     def method(self, name: str) -> Value | None:
+        """Return something that the class or its ancestors in the script define."""
         for owner in self.lineage():
             if name in owner.body.names:
                 return owner.body.names[name]
@@ -230,6 +234,7 @@ class Tensor(Value):
 
     @property
     def last(self) -> Dim:
+        """Return the size of the last axis."""
         return self.shape[-1] if self.shape else Dim.fixed(None)
 
 
