@@ -17,6 +17,7 @@ from sknc.decompose.widths import Dim, Width
 from sknc.diagnostics import Diagnostic, Span, codes_script
 from sknc.diagnostics import codes_deciding as codes
 from sknc.rewrite import training, widths
+from sknc.script import outputs
 from sknc.script.reading import BlockReading
 from sknc.script.source import Source
 from sknc.script.values import constant
@@ -146,10 +147,12 @@ class _Settling:
         return self._cut(decision, rule)
 
     def _cut(self, decision: Decision, rule: str) -> Settled | None:
-        graph, output = self.reading.graph, self.reading.output if decision.cut_output else None
+        output = self.reading.output if decision.cut_output else None
         if self.reading.output is not None and not decision.cut_output:
-            graph.fix(Dim.var(self.reading.output), "it gives the output")
-        if decision.cut_output and not self._free_output(output):
+            self.reading.graph.fix(Dim.var(self.reading.output), "it gives the output")
+        if decision.cut_output and decision.grid is not None and self.reading.output_reshape is not None:
+            output = outputs.flat_source(self.reading.model, self.reading.output_reshape)
+        elif decision.cut_output and not self._free_output(output):
             return None
         known = decision.shares[0].output is not None
         factor = self._width_factor(decision, output)
@@ -245,7 +248,7 @@ class _Settling:
             decision = decide.patches(kind, count, height, width)
             rows, columns = decision.grid or (1, count)
             self.fail(codes.PATCHES.at(self.begin, requested=count, rows=rows, columns=columns))
-            return decision
+            return self._flattened(decision)
         if reading.width == 1:
             self.fail(codes.SCALAR.at(self._output_place(), requested=count))
         elif reading.width is not None and reading.width < count:
@@ -253,6 +256,17 @@ class _Settling:
         else:
             return decide.regression(kind, count, reading.width)
         return None
+
+    def _flattened(self, decision: Decision) -> Decision:
+        """Narrow the Dense layer in front of a Reshape to an image, where both are written in the script."""
+        reshape, channels = self.reading.output_reshape, self.reading.width
+        known = all(share.patch is not None for share in decision.shares) and channels is not None
+        flat = None if reshape is None else outputs.flat_source(self.reading.model, reshape)
+        if flat is None or not known or self.reading.graph.group(flat).fixed not in ("", "it is reshaped"):
+            return decision
+        if len(self.reading.graph.group(flat).members) > 1:
+            return decision
+        return decide.flat_patches(decision, channels or 1)
 
     def _output_place(self) -> Span:
         """The place of the output layer, else of the model, else of the block."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from sknc.decompose.combine import combine
@@ -28,6 +28,7 @@ class Share:
         manifest: its entries in the manifest.
         output: the width of its output layer, None when it stays as it is or is known at run time only.
         part: [index, parts] where the output's width is known at run time only.
+        patch: (rows, columns) of its patch of an image-shaped output, where those are known.
     """
 
     arguments: dict[str, Any]
@@ -35,6 +36,7 @@ class Share:
     manifest: dict[str, Any]
     output: int | None = None
     part: tuple[int, int] | None = None
+    patch: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True)
@@ -140,14 +142,27 @@ def patches(kind: Kind, requested: int, height: int | None, width: int | None) -
     shares = []
     for index in range(requested):
         row, column = divmod(index, grid[1])
-        outputs: list[Any] | None = None
+        outputs: list[list[int]] | None = None
+        size: tuple[int, int] | None = None
         if height is not None and width is not None:
             outputs = [list(part_bounds(height, grid[0])[row]), list(part_bounds(width, grid[1])[column])]
+            size = (outputs[0][1] - outputs[0][0], outputs[1][1] - outputs[1][0])
         part = (index, requested)
         arguments = {"grid": list(grid), "part": list(part)}
-        shares.append(Share(arguments, list(part), {"outputs": outputs, "share": list(part)}, None, part))
+        shares.append(Share(arguments, list(part), {"outputs": outputs, "share": list(part)}, None, part, size))
     common = {"grid": list(grid)}
     return Decision(kind, requested, float(requested), tuple(shares), (), common, cut_output=False, grid=grid)
+
+
+def flat_patches(decision: Decision, channels: int) -> Decision:
+    """Let the layer that gives an image as one row of numbers give its patch alone.
+
+    Args:
+        decision: a cut into patches of known sizes.
+        channels: the numbers of a pixel.
+    """
+    shares = [replace(s, output=s.patch[0] * s.patch[1] * channels) for s in decision.shares if s.patch is not None]
+    return replace(decision, shares=tuple(shares), cut_output=True)
 
 
 def default_rule(kind: Kind) -> str:

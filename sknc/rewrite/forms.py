@@ -27,6 +27,7 @@ def submodel(
     epochs: float,
     output_known: bool,
     local: bool,
+    patch: bool,
 ) -> tuple[list[Edit], training.Ending]:
     """Return the edits of a submodel's program in its block.
 
@@ -38,6 +39,7 @@ def submodel(
         epochs: what epochs are divided by.
         output_known: see `widths.edits`.
         local: whether inputs are cut, too.
+        patch: whether the output's Reshape is cut to the patch.
 
     Returns:
         The edits and where the program ends.
@@ -48,6 +50,8 @@ def submodel(
     edits += paths.reading_edits(source, reading) + paths.writing_edits(source, reading)
     if local:
         edits += inputs.edits(source, reading)
+    if patch:
+        edits += inputs.reshape_edits(source, reading)
     if reading.generator_node is not None:
         edits += wrap(*source.span(reading.generator_node), "skn_runtime.generator_classes(", ")")
     ending = training.ending(source, reading, paths.own(source, reading))

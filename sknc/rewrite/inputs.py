@@ -9,6 +9,7 @@ from sknc.rewrite.training import sites
 from sknc.script.interpreter import Event
 from sknc.script.reading import BlockReading
 from sknc.script.source import Source
+from sknc.script.values import Seq
 
 PATCH = "patch"
 """The hole that takes the submodel's part and grid, as arguments of `skn_runtime.patch_shape`."""
@@ -22,6 +23,19 @@ def shape_node(event: Event) -> cst.BaseExpression | None:
         if node is not None:
             return node
     return None
+
+
+ROWS, COLUMNS = "rows", "columns"
+"""The holes that take the size of the submodel's patch."""
+
+
+def reshape_edits(source: Source, reading: BlockReading) -> list[Edit]:
+    """Return the edits of the Reshape that gives an image-shaped output: the size of the patch."""
+    target = reading.output_reshape.args.get("target_shape", 0) if reading.output_reshape is not None else None
+    if not isinstance(target, Seq):
+        return []
+    nodes = [node for node in target.nodes[-3:-1] if node is not None]
+    return [Edit(*source.span(node), (Hole(name),)) for node, name in zip(nodes, (ROWS, COLUMNS), strict=True)]
 
 
 def edits(source: Source, reading: BlockReading) -> list[Edit]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sknc.rewrite import forms
-from sknc.rewrite.inputs import PATCH
+from sknc.rewrite.inputs import COLUMNS, PATCH, ROWS
 from sknc.rewrite.text import Edit, Template, template
 from sknc.rewrite.widths import OUTPUT
 from sknc.script.reading import BlockReading
@@ -82,6 +82,8 @@ class _Writer:
                 _begin(index): call_text("begin", arguments),
                 OUTPUT: part if share.output is None else str(share.output),
                 PATCH: part + grid,
+                ROWS: str((share.patch or (0, 0))[0]),
+                COLUMNS: str((share.patch or (0, 0))[1]),
             }
             program = templates[share.output].render(values)
             self.files[name] = program
@@ -102,6 +104,7 @@ class _Writer:
             settled.epochs,
             settled.output_known,
             reading.kind == "local_regression" and not settled.decision.whole,
+            settled.decision.grid is not None and settled.output is not None,
         )
         edits = [*self.composed, *_renamed(edits, reading)]
         return template(self.source, edits, ending.end, (ending.tail,) if ending.tail else ())

@@ -7,6 +7,7 @@ from pathlib import Path, PurePath
 from typing import Any
 
 from .context import Context, session
+from .frameworks import keras
 
 COMPOSER = "compose"
 
@@ -64,17 +65,6 @@ def path(p: Any) -> Any:
     if isinstance(p, bytes):
         return os.fsencode(mapped)
     return mapped if isinstance(p, str) else Path(mapped)
-
-
-def exists(p: Any) -> bool:
-    """Returns whether this program has written to its own path for `p`.
-
-    The script's own file is not looked at: it would hold the original's weights, which fit no submodel.
-
-    Args:
-        p: what `path` takes.
-    """
-    return os.path.exists(path(p))
 
 
 def load(p: Any) -> Any:

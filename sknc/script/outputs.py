@@ -9,7 +9,7 @@ from sknc.script.interpreter import Interpreter
 from sknc.script.layers import LAYERS
 from sknc.script.markers import Kind
 from sknc.script.network import keras_name
-from sknc.script.values import Bound, Layer, Made, Model, Ref, Tensor, Value, constant
+from sknc.script.values import Bound, Layer, Made, Model, Ref, Seq, Tensor, Value, constant
 
 _PASSING = ("same", "flatten", "reshape", "global_pool", "pool", "permute")
 
@@ -70,6 +70,30 @@ def _activation(tensor: Tensor, depth: int = 0) -> str | None:
     if rule is not None and rule.shape in _PASSING and tensor.sources:
         return _activation(tensor.sources[0], depth + 1)
     return "linear" if rule is not None else None
+
+
+def last_reshape(model: Model) -> Layer | None:
+    """Return the Reshape layer that gives a model's output its shape, if its sizes are written in the script."""
+    tensor = model.outputs[0] if model.outputs else None
+    while tensor is not None and isinstance(tensor.producer, Layer):
+        layer = tensor.producer
+        rule = LAYERS.get(layer.name)
+        if rule is not None and rule.shape == "reshape":
+            target = layer.args.get("target_shape", 0)
+            written = isinstance(target, Seq) and len(target.items) >= 3 and None not in (*target.nodes, None)[:-1]
+            return layer if written and tensor.sources and tensor.sources[0].last.single is not None else None
+        if rule is None or rule.shape != "same" or not tensor.sources:
+            return None
+        tensor = tensor.sources[0]
+    return None
+
+
+def flat_source(model: Model, layer: Layer) -> int | None:
+    """Return the width that a Reshape gives its shape."""
+    tensor = model.outputs[0]
+    while tensor.producer is not layer:
+        tensor = tensor.sources[0]
+    return tensor.sources[0].last.single
 
 
 def _function_name(value: Value) -> str | None:

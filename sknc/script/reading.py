@@ -43,6 +43,7 @@ class BlockReading:
         layers: its layers.
         epochs_node, generator_node: what `_EPOCHS` and `_DATA_TRAIN_GEN_Y` are set to, in the dialect.
         entry_depth: how many calls, loops and branches the block stands in.
+        output_reshape: the Reshape that gives an image-shaped output, where there is one.
     """
 
     block: Block
@@ -63,6 +64,7 @@ class BlockReading:
     epochs_node: cst.BaseExpression | None = None
     generator_node: cst.BaseExpression | None = None
     entry_depth: int = 0
+    output_reshape: Layer | None = None
 
 
 @dataclass(frozen=True)
@@ -280,7 +282,7 @@ class _Reader:
             graph.base(last), None if shape is None else len(shape), _embedded(model),
             not any(layer.name in NOT_DENSE for layer in layers), reach.definitions(), index in interp.dialect, layers,
             interp.epochs_nodes.get(index), interp.generator_nodes.get(index),
-            len(interp.entry_frames.get(index, ())),
+            len(interp.entry_frames.get(index, ())), outputs.last_reshape(model),
         )  # fmt: skip
 
 

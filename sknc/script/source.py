@@ -92,16 +92,20 @@ class Source:
         return line, len(self.buffer[start:offset].decode("utf-8", "replace")) + 1
 
     def span(self, node: cst.CSTNode) -> tuple[int, int]:
-        """Return the (start, end) byte offsets of a node."""
-        return self.spans[node]
+        """Return the (start, end) byte offsets of a node, its brackets included."""
+        start, end = self.spans[node]
+        left, right = getattr(node, "lpar", ()), getattr(node, "rpar", ())
+        if left and right:
+            return self.spans[left[0]][0], self.spans[right[-1]][1]
+        return start, end
 
     def at(self, node: cst.CSTNode) -> Span:
         """Return the place of a node, for a diagnostic."""
-        return self.place(*self.spans[node])
+        return self.place(*self.span(node))
 
     def text(self, node: cst.CSTNode) -> str:
         """Return the user's own text of a node."""
-        start, end = self.spans[node]
+        start, end = self.span(node)
         return self.buffer[start:end].decode("utf-8")
 
     def encode(self, buffer: bytes) -> bytes:
