@@ -27,7 +27,7 @@ _DATA_TEST_Y = test_y
 _FILTERS_1 = 32
 _NEURON_1 = 128
 _NEURON_2 = 10
-_EPOCHS = 15
+_EPOCHS = int(os.environ.get("EPOCHS", "15"))
 
 model = Sequential()
 model.add(Input(shape=(8, 8, 1)))

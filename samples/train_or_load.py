@@ -7,7 +7,7 @@ from sklearn.datasets import load_wine
 from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import StandardScaler
 
-MODEL_FILE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "wine_v1.0.keras")
+MODEL_FILE = "wine_v1.0.keras"
 
 seed = int(os.environ.get("SEED", "0"))
 keras.utils.set_random_seed(seed)
