@@ -34,7 +34,7 @@ def submodel(
     Args:
         source: the script.
         reading: the block.
-        decided: what becomes of each width.
+        decided: what becomes of each width; empty for the original at full width.
         factor: what widths are divided by.
         epochs: what epochs are divided by.
         output_known: see `widths.edits`.
@@ -44,7 +44,7 @@ def submodel(
     Returns:
         The edits and where the program ends.
     """
-    edits = widths.edits(source, reading, decided, factor, output_known)
+    edits = widths.edits(source, reading, decided, factor, output_known) if decided else []
     edits += training.fit_edits(source, reading)
     edits += epochs_edits(source, reading, epochs)
     edits += paths.reading_edits(source, reading) + paths.writing_edits(source, reading)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -38,6 +39,20 @@ def call_text(function: str, arguments: Mapping[str, Any]) -> str:
     return f"import skn_runtime; skn_runtime.{function}({listed})"
 
 
+def check(name: str, program: bytes) -> None:
+    """Make sure that a program is Python, before anything is written.
+
+    Raises:
+        RuntimeError: it is not, which is a bug of sknc.
+    """
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the user's own text may well give some
+            compile(program, name, "exec", dont_inherit=True)
+    except (SyntaxError, ValueError) as error:
+        raise RuntimeError(f"{name} would not be Python: {error}") from error
+
+
 def write_programs(source: Source, settled: Sequence[Settled], budget: int | None) -> Programs:
     """Write all programs of a script.
 
@@ -70,7 +85,8 @@ class _Writer:
         templates: dict[int | None, Template] = {}
         for share in settled.decision.shares:
             name = f"submodel_{len(self.files):02d}.py"
-            if share.output not in templates:
+            fresh = share.output not in templates
+            if fresh:
                 templates[share.output] = self._submodel(settled, share.output)
             arguments = {"block": index, "kind": settled.reading.kind, **share.arguments}
             if self.budget is not None:
@@ -86,6 +102,8 @@ class _Writer:
                 COLUMNS: str((share.patch or (0, 0))[1]),
             }
             program = templates[share.output].render(values)
+            if fresh:
+                check(name, program)
             self.files[name] = program
             listed.append([name, hashlib.sha256(program).hexdigest(), share.listed])
             lines = templates[share.output].lines(values)
@@ -115,7 +133,7 @@ class _Writer:
             "block": reading.block.index,
             "kind": reading.kind,
             **settled.decision.common,
-            "rule": settled.rule,
+            **({"rule": settled.rule} if reading.kind == "multiclass" else {}),
             "measures": list(reading.block.begin.measures),
             "programs": listed,
         }
@@ -126,6 +144,8 @@ class _Writer:
         """Write the composer and the original."""
         self.files[COMPOSER] = template(self.source, self.composed).render(self.begins)
         self.files[ORIGINAL] = self._original(settled)
+        for name in (COMPOSER, ORIGINAL):
+            check(name, self.files[name])
 
     def _original(self, settled: Sequence[Settled]) -> bytes:
         edits: list[Edit] = []
