@@ -28,11 +28,11 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.demo: $(BIN)/python pyproject.toml
-	$(PIP) install --quiet --editable '.[cpu,samples]'
+	$(PIP) install --quiet --quiet --editable '.[cpu,samples]'
 	@touch $@
 
 $(VENV)/.dev: $(BIN)/python pyproject.toml
-	$(PIP) install --quiet --editable '.[cpu,dask,dev,plot]'
+	$(PIP) install --quiet --quiet --editable '.[cpu,dask,dev,plot]'
 	@touch $@
 
 demo: $(VENV)/.demo
