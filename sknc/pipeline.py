@@ -59,7 +59,7 @@ def compile_script(
     except SourceError as error:
         lines = raw.decode("utf-8", "replace").splitlines()
         return Compilation({}, [], [error.diagnostic], lines)
-    reading = read(source)
+    reading = read(source, whole=submodels == 1)
     found = list(reading.diagnostics)
     settled: list[Settled] = []
     for block in reading.blocks:

@@ -84,11 +84,12 @@ class Reading:
     diagnostics: tuple[Diagnostic, ...]
 
 
-def read(source: Source) -> Reading:
+def read(source: Source, whole: bool = False) -> Reading:
     """Read the blocks of a script.
 
     Args:
         source: the parsed script.
+        whole: whether the networks stay as they are, so that what they look like does not matter.
 
     Returns:
         The blocks and the diagnostics.
@@ -96,7 +97,7 @@ def read(source: Source) -> Reading:
     markers = find_blocks(source)
     found = list(markers.diagnostics)
     interp = _interpret(source, markers, found)
-    blocks = [_Reader(interp, block, found).read() for block in markers.blocks]
+    blocks = [_Reader(interp, block, found, whole).read() for block in markers.blocks]
     for line, keep in markers.keeps.items():
         if line not in interp.kept_lines:
             found.append(codes_markers.KEEP_ALONE.at(source.place(keep.start, keep.end)))
@@ -152,6 +153,7 @@ class _Reader:
     interp: Interpreter
     block: Block
     found: list[Diagnostic]
+    whole: bool
     failed: bool = field(default=False)
 
     @property
@@ -171,14 +173,15 @@ class _Reader:
         model = self._model(fits)
         if model is None or self.failed:
             return None
-        if len(model.outputs) > 1:
-            self.error(codes.SEVERAL_OUTPUTS.at(self._at(model.node or fits[0].node), count=len(model.outputs)))
-            return None
-        self._shared(model, fits)
+        if not self.whole:
+            if len(model.outputs) > 1:
+                self.error(codes.SEVERAL_OUTPUTS.at(self._at(model.node or fits[0].node), count=len(model.outputs)))
+                return None
+            self._shared(model, fits)
         kind = self._kind(model, begin)
         if kind is None or self.failed:
             return None
-        return self._reading(model, [e for e in fits if e.target is model], kind)
+        return self._reading(model, [e for e in fits if e.target is model] or fits, kind)
 
     def _at(self, node: cst.CSTNode) -> Span:
         return self.source.at(node)
@@ -211,6 +214,8 @@ class _Reader:
         models = list({id(e.target): e.target for e in fits if isinstance(e.target, Model)}.values())
         if not fits and not self.failed:
             self.error(codes.NO_TRAINING.at(place))
+        elif self.whole and fits and len(models) <= 1:
+            return models[0] if models else self._unread(fits)
         elif not models:
             for event in fits[:1]:
                 self.error(codes.UNREAD_MODEL.at(self._at(event.node)))
@@ -225,6 +230,16 @@ class _Reader:
             self.error(codes.OUTSIDE.at(self._at(models[0].node or fits[0].node), line=line))
         else:
             return models[0]
+        return None
+
+    def _unread(self, fits: list[Event]) -> Model | None:
+        """A model that stays as it is need not be read, but it has to be one: all trainings are called on one name."""
+        owners = {self.source.text(e.node.func.value): e for e in fits if isinstance(e.node.func, cst.Attribute)}
+        if len(owners) == 1:
+            return Model(None)
+        second = list(owners.values())[1]
+        line = self.source.line(self.source.span(fits[0].node)[0])
+        self.error(codes.SEVERAL_MODELS.at(self._at(second.node), line=line))
         return None
 
     def _shared(self, model: Model, fits: list[Event]) -> None:
@@ -245,6 +260,8 @@ class _Reader:
             return said
         evidence = outputs.evidence(self.interp, model)
         kind = outputs.infer_kind(evidence)
+        if kind is None and self.whole:
+            return "regression"  # nothing is cut, so nothing depends on it
         if kind is None:
             self.error(codes.UNKNOWN_KIND.at(place))
             return None
