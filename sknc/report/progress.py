@@ -48,9 +48,6 @@ class Watcher:
         """A program starts: say so."""
         self._running[task.name] = Progress()
         self._starts[task.name] = self._said[task.name] = time.monotonic()
-        if task.stream:
-            # What it prints is the user's; a display that is redrawn around it would tear it up.
-            self._close()
         again = f", attempt {attempt}" if attempt > 1 else ""
         if task.stream or not self._redraws:
             self._print(f"{task.name}: started{again}{self._position(task)}")
@@ -121,6 +118,7 @@ class Watcher:
         if not self._redraws or not self._running:
             return
         if any(row.status == "running" for row in self._report.composer):
+            # What a composer prints is the user's; a display that is redrawn around it would tear it up.
             return
         moment = time.monotonic()
         if not now and moment - self._drawn < _LIVE_SECONDS:

@@ -35,6 +35,17 @@ def test_reading(folder: Path) -> None:
     assert split.blocks[0].kind == "multiclass"
 
 
+def test_blocks_are_in_order_whatever_the_manifest_does(tmp_path: Path) -> None:
+    bodies = {"b0_submodel_00.py": "", "b1_submodel_00.py": ""}
+    folder = standin.make(tmp_path / "out", bodies, blocks=[["b0_submodel_00.py"], ["b1_submodel_00.py"]])
+    _edit(folder, lambda manifest: manifest["blocks"].reverse())
+    split = folders.read(folder)
+    assert [block.index for block in split.blocks] == [0, 1]
+    assert [program.task.name for program in split.submodels] == ["b0_submodel_00.py", "b1_submodel_00.py"]
+    # One composer for all of them.
+    assert [program.task.name for program in split.composers] == ["compose.py"]
+
+
 def test_there_is_no_such_folder(tmp_path: Path) -> None:
     with pytest.raises(InputProblem, match="does not exist"):
         folders.read(tmp_path / "nowhere")

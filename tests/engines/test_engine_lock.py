@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import subprocess
 import sys
@@ -84,29 +85,28 @@ def test_it_is_held_though_its_words_are_damaged(folder: Path) -> None:
 def test_a_look_never_keeps_a_run_from_starting(folder: Path) -> None:
     with lock.acquire(folder, "run"):
         pass
-    done = threading.Event()
-
-    def look() -> None:
-        while not done.is_set():
-            lock.held(folder)
-
-    looker = threading.Thread(target=look)
-    looker.start()
-    try:
-        for _ in range(50):
-            with lock.acquire(folder, "run"):
-                pass
-    finally:
-        done.set()
-        looker.join()
+    looking = os.open(lock.lock_file(folder), os.O_RDONLY)
+    fcntl.flock(looking, fcntl.LOCK_SH)
+    timer = threading.Timer(0.2, os.close, [looking])
+    timer.start()
+    with lock.acquire(folder, "run"):
+        found = lock.held(folder)
+        assert found is not None
+        assert found.pid == os.getpid()
+    timer.join()
 
 
-def test_a_lock_file_that_was_removed_is_made_again(folder: Path) -> None:
+def test_a_lock_on_a_file_that_was_removed_is_none(folder: Path) -> None:
     with lock.acquire(folder, "clean"):
+        descriptor = os.open(lock.lock_file(folder), os.O_RDONLY)
+        assert lock._is_current(descriptor, lock.lock_file(folder))
         lock.lock_file(folder).unlink()
+        assert not lock._is_current(descriptor, lock.lock_file(folder))
         # The file that is locked is gone; who comes now must not wait for it.
         with lock.acquire(folder, "run"):
             assert lock.lock_file(folder).exists()
+            assert not lock._is_current(descriptor, lock.lock_file(folder))
+    os.close(descriptor)
 
 
 def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
