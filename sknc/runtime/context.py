@@ -36,6 +36,9 @@ class Context:
         label_map: how labels name the classes, a `data.labels.LabelMap`.
         generator_classes: whether the script's generator was called with this submodel's classes.
         crop: [[top, bottom], [left, right]] that is cut off the model's output, or None.
+        uncropped: shape of the output that it is cut off from.
+        inputs: shape and type of the inputs that were trained on, in their container; None where not known.
+        budget: bytes that the training may hold on its device, or None.
         last_call: the arguments of the original's last `fit`, by name.
         results: more entries for result.json.
     """
@@ -56,6 +59,9 @@ class Context:
     label_map: Any = None
     generator_classes: bool = False
     crop: Any = None
+    uncropped: Any = None
+    inputs: Any = None
+    budget: int | str | None = None
     last_call: dict[str, Any] = field(default_factory=dict)
     results: dict[str, Any] = field(default_factory=dict)
     started: float = field(default_factory=time.perf_counter)
@@ -147,6 +153,7 @@ def begin(
     grid: Sequence[int] | None = None,
     labels: bool = False,
     whole: bool = False,
+    budget: int | str | None = None,
 ) -> Context:
     """Begins the block that this submodel program trains.
 
@@ -161,6 +168,7 @@ def begin(
         grid: regression: [rows, columns] of patches.
         labels: the regression is over the labels of a multilabel target.
         whole: no selection at all.
+        budget: bytes (or "8GiB") that the training may hold on its device; None sets no bound.
 
     Returns:
         The block's context.
@@ -170,7 +178,8 @@ def begin(
     """
     share = make_share(kind, of=of, classes=classes, half=half, part=part, grid=grid, labels=labels, whole=whole)
     program = Path(file).absolute()
-    return open_block(Context(program, block, share, "submodel", folder=artifacts.folder(program)))
+    place = artifacts.folder(program)
+    return open_block(Context(program, block, share, "submodel", folder=place, budget=budget))
 
 
 def begin_original(

@@ -7,7 +7,6 @@ from pathlib import Path, PurePath
 from typing import Any
 
 from .context import Context, session
-from .frameworks import keras
 
 COMPOSER = "compose"
 

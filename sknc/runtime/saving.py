@@ -71,6 +71,7 @@ def result_of(context: Context, model: Any) -> dict[str, Any]:
         "activation": activation_name(model),
         "labels": None if context.label_map is None else context.label_map.describe(),
         "crop": context.crop,
+        "inputs": context.inputs,
         "loaded": not context.fitted,
         "metrics": {name: values[-1] for name, values in context.history.items() if values},
         "keras": keras().__version__,

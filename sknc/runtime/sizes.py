@@ -44,15 +44,16 @@ def _divided(value: int, factor: float) -> int:
     return -(-quotient.numerator // quotient.denominator)
 
 
-def width(value: Any, factor: float) -> int:
+def width(value: Any, factor: float, *, multiple: int = 1) -> int:
     """Returns a layer's width in a submodel.
 
     Args:
         value: the width in the script.
         factor: what it is divided by, rounding up; at least 1.
+        multiple: what the layer needs its width to be a multiple of (heads, groups of a convolution).
 
     Returns:
-        At least 2, except that a width of 2 or less stays.
+        At least 2 and at most the script's width; a width of 2 or less stays.
 
     Raises:
         ProgramError: the value is no whole number.
@@ -60,7 +61,8 @@ def width(value: Any, factor: float) -> int:
     size = whole_number(value, "the width of a layer")
     if size <= SMALLEST or factor <= 1:
         return size
-    return max(SMALLEST, _divided(size, factor))
+    reduced = max(SMALLEST, _divided(size, factor))
+    return min(size, -(-reduced // multiple) * multiple)
 
 
 def units(value: Any, *, part: Sequence[int]) -> int:

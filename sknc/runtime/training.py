@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 import time
 import warnings
@@ -11,7 +12,7 @@ from .callbacks import own_callbacks, progress_callbacks
 from .checks import check_output, check_regression, input_rank, output_shape
 from .context import Context, current, event, session
 from .crops import crop_box, cropped
-from .data.arrays import leaves
+from .data.arrays import input_specs, leaves
 from .data.prepare import Call, Prepared, Task, prepare
 from .errors import BuildOnly, ProgramError
 from .frameworks import keras
@@ -83,11 +84,12 @@ def fit(model: Any, *args: Any, **kwargs: Any) -> Any:
     task = Task(context.share, context.label_map, context.generator_classes, input_rank(model))
     prepared = prepare(task, call)
     trained = _checked(context, model, prepared)
+    context.inputs = input_specs(prepared.sample.x if prepared.sample is not None else call.get("x"))
     if context.mode == "original":
         # What the original is measured on is found here later.
         context.last_call = call
     _remember_model(context, model)
-    history = _train(context, trained, prepared)
+    history = _train(context, _within_budget(context, trained, prepared.call), prepared)
     if trained is not model:
         model.history = trained.history
     context.label_map = prepared.label_map
@@ -109,7 +111,7 @@ def _checked(context: Context, model: Any, prepared: Prepared) -> Any:
     if box is None:
         check_regression(model, shape, wanted)
         return model
-    context.crop = box
+    context.crop, context.uncropped = box, shape
     tell(f"the network makes whole images; its output is cut to this submodel's patch of {wanted[1]}x{wanted[2]}")
     return cropped(model, box)
 
@@ -122,6 +124,17 @@ def _remember_model(context: Context, model: Any) -> None:
             "put each model between markers of its own",
         )
     context.model = model
+
+
+def _within_budget(context: Context, model: Any, call: Call) -> Any:
+    """Returns a model with the same weights whose training keeps the block's budget."""
+    if context.budget is None:
+        return model
+    keep = getattr(importlib.import_module(f"{__package__}.memory"), "fit_in_memory", None)
+    if keep is None:
+        tell("this runtime cannot keep a memory budget; it trains without one")
+        return model
+    return keep(model, budget=context.budget, batch_size=call.get("batch_size") or 32)
 
 
 def _train(context: Context, model: Any, prepared: Prepared) -> Any:
@@ -165,14 +178,14 @@ def finish(model: Any = None) -> None:
     if session().build:
         raise BuildOnly(model if model is not None else current().model)
     context = current()
-    trained = context.model if context.fitted else model
+    # What the script has at the end of the block counts: it may have loaded the best of its checkpoints.
+    trained = model if hasattr(model, "get_weights") else context.model
     if trained is None:
         raise ProgramError(
             f"block {context.block} of {context.program.name} ended without training a model",
             "the training must run when the script is run: look at the conditions around model.fit(...)",
         )
-    if not context.fitted:
-        _check_loaded(context, trained)
+    _check_final(context, trained)
     result = save(context, trained)
     event("done", **{name: result[name] for name in ("seconds", "parameters", "peak_bytes", "epochs")})
     sys.stdout.write(_summary(context, result) + "\n")
@@ -181,11 +194,15 @@ def finish(model: Any = None) -> None:
     raise SystemExit(0)
 
 
-def _check_loaded(context: Context, model: Any) -> None:
+def _check_final(context: Context, model: Any) -> None:
     """A loaded model must be this submodel's: a file of the original's would go into the composition unseen."""
-    shapes = getattr(model, "output_shape", None)
-    if isinstance(shapes, tuple):
-        check_output(model, context.share, shapes)
+    shape = getattr(model, "output_shape", None)
+    if not isinstance(shape, tuple):
+        return
+    check_output(model, context.share, shape)
+    if context.crop is not None and shape != context.uncropped:
+        # A callback saved the model that was trained, whose output is cut to the patch already.
+        context.crop = None
 
 
 def _summary(context: Context, result: dict[str, Any]) -> str:

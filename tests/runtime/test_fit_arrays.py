@@ -294,6 +294,18 @@ def test_a_sparse_tensor_is_refused_by_name(begin, data) -> None:
         skn_runtime.fit(spy(), tf.sparse.from_dense(x), y, verbose=0)
 
 
+def test_inputs_are_described_in_their_container() -> None:
+    from sknc.runtime.data.arrays import input_specs
+
+    number, word = np.zeros((5, 3)), np.array([["a"]] * 5)
+    float32 = {"shape": [None, 3], "dtype": "float32"}
+    assert input_specs({"a": number, "w": [word]}) == {"a": float32, "w": [{"shape": [None, 1], "dtype": "string"}]}
+    given = tf.data.Dataset.from_tensor_slices((number.astype("int32"), np.zeros(5))).batch(2)
+    assert input_specs(given) == {"shape": [None, 3], "dtype": "int32"}
+    assert input_specs(None) is None
+    assert input_specs(iter(())) is None
+
+
 def test_ragged_inputs_keep_their_rows(begin, data) -> None:
     from sknc.runtime.data.arrays import take
 

@@ -10,6 +10,7 @@ import pytest
 import tensorflow as tf
 
 import sknc.runtime as skn_runtime
+from sknc.runtime import artifacts
 from tests.runtime.helpers import spy
 from tests.runtime.test_fit_sources import SOURCES, Sequence, batches
 
@@ -249,6 +250,27 @@ def test_a_network_that_keeps_the_image_size_is_trained_on_its_patch_only(begin,
         model.set_weights(before)
         expected = float(np.abs(y[:, 4:, 3:] - model.predict(y, verbose=0)[:, 4:, 3:]).mean())
         assert history.history["loss"][0] == pytest.approx(expected, rel=1e-5)
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_checkpoints_of_a_cropped_training_can_be_loaded(begin, program, whole) -> None:
+    y = images(8, 7, 6, 1) / 400
+    model = convolutional()
+    model.compile(optimizer="sgd", loss="mse", run_eagerly=True)
+    begin(kind="regression", grid=[2, 2], part=[0, 4])
+    name = "best.keras" if whole else "best.weights.h5"
+    saver = keras.callbacks.ModelCheckpoint(name, save_weights_only=not whole)
+    skn_runtime.fit(model, y, y, verbose=0, callbacks=[saver])
+    trained = model.get_weights()
+    if whole:
+        model = skn_runtime.load_model(name)
+    else:
+        model.set_weights([weight * 0 for weight in trained])
+        skn_runtime.load_weights(model, name)
+    assert all(np.array_equal(a, b) for a, b in zip(trained, model.get_weights(), strict=True))
+    with pytest.raises(SystemExit):
+        skn_runtime.finish(model)
+    assert artifacts.finished(program)["crop"] == (None if whole else [[0, 3], [0, 3]])
 
 
 def test_cropped_models_share_weights_and_cut_rank_three_and_subclassed_outputs() -> None:

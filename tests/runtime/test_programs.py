@@ -201,6 +201,24 @@ class TestFinish:
         with pytest.raises(skn_runtime.ProgramError, match="has 6 units, this submodel has 3 classes"):
             skn_runtime.finish(model=spy(6))
 
+    def test_the_model_at_the_end_counts_not_the_one_that_was_trained(self, begin, program, data) -> None:
+        x, y = data
+        inputs = keras.Input((4,))
+        model = keras.Model(inputs, keras.layers.Dense(3, activation="softmax")(inputs))
+        model.compile(optimizer=keras.optimizers.SGD(0.01), loss="sparse_categorical_crossentropy", run_eagerly=True)
+        begin()
+        saver = keras.callbacks.ModelCheckpoint("best_{epoch}.keras")
+        skn_runtime.fit(model, x, y, epochs=2, verbose=0, callbacks=[saver])
+        assert skn_runtime.exists("best_1.keras")
+        best = skn_runtime.load_model("best_1.keras")
+        assert not np.array_equal(best.get_weights()[0], model.get_weights()[0])
+        with pytest.raises(SystemExit):
+            skn_runtime.finish(best)
+        place = artifacts.folder(program)
+        saved = artifacts.load_weights(place / "weights.npz")
+        assert np.array_equal(saved[0], best.get_weights()[0])
+        assert artifacts.finished(program)["inputs"] == {"shape": [None, 4], "dtype": "float32"}
+
     @pytest.mark.parametrize("layer", ["lambda", "no config", "plain"])
     def test_lambda_code_and_layers_without_config_are_not_written(self, begin, program, data, layer) -> None:
         class Own(keras.layers.Layer):

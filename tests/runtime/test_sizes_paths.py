@@ -37,6 +37,11 @@ def test_width_is_rounded_up_and_not_below_two(value, factor, expected) -> None:
     assert type(skn_runtime.width(value, factor)) is int
 
 
+def test_width_keeps_to_multiples_and_never_grows() -> None:
+    assert [skn_runtime.width(value, 2, multiple=4) for value in (64, 60, 12, 5, 2)] == [32, 32, 8, 4, 2]
+    assert skn_runtime.width(6, 2, multiple=8) == 6
+
+
 @pytest.mark.parametrize("value", [2.5, "64", None, float("nan"), float("inf")])
 def test_a_width_that_is_no_whole_number_is_refused(value) -> None:
     with pytest.raises(skn_runtime.ProgramError, match=r"the width of a layer is .* no whole number"):

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ProgramError
-from ..frameworks import tensorflow
+from ..frameworks import keras, tensorflow
 from .labels import as_array
 
 
@@ -212,3 +212,29 @@ def split_rows(data: Rows, fraction: float) -> tuple[Rows, Rows]:
         return Rows(*(map_leaves(piece, item) for item in data))
 
     return part(0, at), part(at, total)
+
+
+def input_specs(x: Any) -> Any:
+    """Returns the shape and type of inputs, in their container, as result.json keeps them.
+
+    Args:
+        x: arrays, or a dataset that knows its elements.
+
+    Returns:
+        {"shape": [null, ...], "dtype": name}, or a list or dict of such; None where it is not known.
+    """
+    spec = getattr(x, "element_spec", None)
+    if isinstance(spec, (tuple, list)) and spec:
+        x = spec[0]
+    found = leaves(x)
+    if not found or not all(len(getattr(leaf, "shape", None) or ()) for leaf in found):
+        return None
+
+    def describe(leaf: Any) -> dict[str, Any]:
+        name = str(getattr(getattr(leaf, "dtype", None), "name", "float32"))
+        if name.startswith(("str", "bytes", "object")):
+            name = "string"
+        # Keras turns float64 data into the type that it computes in.
+        return {"shape": [None, *leaf.shape[1:]], "dtype": keras().config.floatx() if name == "float64" else name}
+
+    return map_leaves(describe, x)
