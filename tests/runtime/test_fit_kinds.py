@@ -169,6 +169,15 @@ def test_targets_that_are_too_narrow_are_refused(begin, y, message) -> None:
         skn_runtime.fit(spy(1), targets()[0], y, verbose=0)
 
 
+@pytest.mark.parametrize("source", ["dataset", "sequence", "generator"])
+def test_narrow_targets_of_sources_are_refused_as_those_of_arrays(begin, source) -> None:
+    x = targets()[0]
+    begin(kind="regression", part=[0, 3])
+    for y, message in [(np.zeros(60), "one number per row"), (np.zeros((60, 2)), "an axis of 2 cannot be cut")]:
+        with pytest.raises(skn_runtime.ProgramError, match=message):
+            skn_runtime.fit(spy(1), SOURCES[source]((x, y)), verbose=0)
+
+
 def images(rows: int = 6, height: int = 7, width: int = 5, channels: int = 2) -> Any:
     return np.arange(rows * height * width * channels, dtype="float32").reshape(rows, height, width, channels)
 

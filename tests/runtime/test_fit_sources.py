@@ -78,8 +78,10 @@ def check_labels(model: Any, form: str, part: str = "train") -> None:
     assert np.array_equal(labels, expected)
 
 
-@pytest.mark.parametrize("form", LABELS)
-@pytest.mark.parametrize("source", SOURCES)
+@pytest.mark.parametrize(
+    ("source", "form"),
+    [*((source, "ints") for source in SOURCES), *((s, form) for s in ("dataset", "generator") for form in LABELS)],
+)
 def test_every_source_gives_the_rows_of_the_share_once(begin, data, source, form) -> None:
     x, y = data
     model = spy()
@@ -160,6 +162,26 @@ def test_class_weights_with_a_dataset(begin, data) -> None:
     begin()
     skn_runtime.fit(model, SOURCES["dataset"]((x, y)), class_weight={2: 4.0}, verbose=0)
     assert [4.0 if row % TOTAL == 2 else 1.0 for row in model.seen.rows()] == model.seen.weights().tolist()
+
+
+def test_weights_of_a_generator_follow(begin, data) -> None:
+    x, y = data
+    model = spy()
+    begin()
+    skn_runtime.fit(model, batches((x, y, np.arange(60.0))), verbose=0)
+    assert model.seen.rows() == model.seen.weights().tolist() == EXPECTED
+
+
+@pytest.mark.parametrize("source", ["dataset", "sequence", "generator"])
+def test_compiled_training_on_a_source_learns(begin, data, source) -> None:
+    x, y = data
+    model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(3, activation="softmax")])
+    model.compile(optimizer=keras.optimizers.Adam(0.5), loss="sparse_categorical_crossentropy")
+    context = begin()
+    given = INFINITE[source]((np.eye(TOTAL, 4, dtype="float32")[y] + x[:, :1] / 60, y))
+    history = skn_runtime.fit(model, given, steps_per_epoch=6, epochs=12, verbose=0)
+    assert history.history["loss"][-1] < history.history["loss"][0] / 2
+    assert context.history["loss"] == history.history["loss"]
 
 
 def test_inputs_by_name_in_a_dataset(begin, data) -> None:

@@ -41,8 +41,9 @@ def empty_share(classes: tuple[int, ...], labels: LabelMap | None, where: str) -
         shown = [labels.names[k] for k in named]
     elif labels is not None:
         shown = [k + labels.offset for k in named]
+    listed = ", ".join(map(repr, shown[:12])) + (", ..." if len(shown) > 12 else "")
     return EmptyShareError(
-        f"the {where} data has no row of this submodel's classes {shown}",
+        f"the {where} data has no row of this submodel's classes [{listed}]",
         "every class of the block needs rows; check the number of classes and the labels",
     )
 

@@ -180,10 +180,14 @@ def dataset_share(x: Any, wanted: Wanted, batch_size: int | None, rank: int | No
 
 
 def _cut_dataset(x: Any, wanted: Wanted) -> Source:
+    tf = tensorflow()
+    # The first batch is cut in plain Python, where targets that cannot be cut say so without a graph around them.
+    samples = [wanted.selector.select(numpy_rows(batch), wanted.where) for batch in x.take(1)]
+    if not samples:
+        return Source(None, None)
+
     def change(*batch: Any) -> tuple[Any, ...]:
         return pack(wanted.selector.select(unpack(batch), wanted.where))
 
-    made = x.map(change, num_parallel_calls=tensorflow().data.AUTOTUNE)
-    for batch in made.take(1):
-        return Source(made, wanted.steps, numpy_rows(batch))
-    return Source(None, None)
+    made = x.map(tf.autograph.experimental.do_not_convert(change), num_parallel_calls=tf.data.AUTOTUNE)
+    return Source(made, wanted.steps, samples[0])
