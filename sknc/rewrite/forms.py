@@ -102,9 +102,11 @@ def epochs_edits(source: Source, reading: BlockReading, factor: float) -> list[E
         return _epochs(source, reading.epochs_node, None, factor)
     found: list[Edit] = []
     for event in training.sites(reading.fits):
-        node = event.args.node("epochs", 3)
-        if node is not None:
-            found += _epochs(source, node, whole(event.args.get("epochs", 3)), factor)
+        for name, position in (("epochs", 3), ("initial_epoch", 10)):
+            node = event.args.node(name, position)
+            if node is not None:
+                same = {whole(e.args.get(name, position)) for e in reading.fits if e.node is event.node}
+                found += _epochs(source, node, same.pop() if len(same) == 1 else None, factor)
     return found
 
 

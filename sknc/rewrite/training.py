@@ -29,12 +29,14 @@ def method_edits(source: Source, call: cst.Call, function: str) -> list[Edit]:
     """Turn `owner.method(...)` into `function(owner, ...)`, line breaks kept."""
     assert isinstance(call.func, cst.Attribute)
     start, end = source.span(call.func.value)
-    opened = source.buffer.index(b"(", source.span(call.func)[1]) + 1
-    between = source.buffer[end:opened]
-    breaks = "".join(chr(byte) for byte in between if byte in b"\r\n")
+    name_start, name_end = source.span(call.func.attr)
+    opened = source.buffer.index(b"(", name_end) + 1
+    dot = source.buffer.rindex(b".", end, name_start)
+    # Comments and line breaks around the dot stay.
+    kept = (source.buffer[end:dot] + source.buffer[dot + 1 : name_start]).decode("utf-8")
     first = source.buffer[opened : opened + 1]
     comma = ("," if first in (b"\n", b"\r") else ", ") if call.args else ""
-    return [Edit(start, start, (f"{function}(",), 1), Edit(end, opened, (comma + breaks,), -1)]
+    return [Edit(start, start, (f"{function}(",), 1), Edit(end, opened, (kept + comma,), -1)]
 
 
 def function_edit(source: Source, call: cst.Call, function: str) -> Edit:
@@ -56,10 +58,13 @@ def composed_edits(source: Source, reading: BlockReading) -> list[Edit]:
         owner = event.node.func.value
         found += method_edits(source, event.node, "skn_runtime.trained")
         text = source.text(owner)
-        if isinstance(owner, cst.Name) and not isinstance(event.statement, cst.BaseSmallStatement):
+        # In a function that is called from the block the name may be another scope's: there the original, which the
+        # caller holds, answers as the composed model does.
+        called = any(f.what == "call" for f in event.frames[reading.entry_depth :])
+        if isinstance(owner, cst.Name) and not called and not isinstance(event.statement, cst.BaseSmallStatement):
             start, end = source.span(owner)
             found += [Edit(start, start, (f"{text} := skn_runtime.composed(",), 2), Edit(end, end, (")",), -2)]
-        elif isinstance(owner, (cst.Name, cst.Attribute)):
+        elif isinstance(owner, cst.Attribute) or (isinstance(owner, cst.Name) and not called):
             at = source.span(event.statement)[0]
             found.append(Edit(at, at, (f"{text} = skn_runtime.composed({text}); ",), 0))
         else:
@@ -113,7 +118,7 @@ def ending(source: Source, reading: BlockReading, own: list[Event]) -> Ending:
     if inner is not None and inner.statement is not last:
         owner = _own_name(source, reading.fits[-1])
         found.append(_finish(source, inner.statement, f"skn_runtime.finish({owner})"))
-    hidden = inner is not None and _in_function(source, inner)
+    hidden = any(frame.what == "call" for frame in reading.fits[-1].frames[reading.entry_depth :])
     close = f"skn_runtime.finish({'' if hidden else _own_name(source, reading.fits[-1])})"
     can_cut = all(isinstance(parent, (cst.If, cst.With)) for parent in reading.block.parents)
     end = line_end(source, max(source.span(last)[1] - 1, 0))
@@ -128,10 +133,6 @@ def _own_name(source: Source, event: Event) -> str:
     assert isinstance(event.node.func, cst.Attribute)
     owner = event.node.func.value
     return source.text(owner) if isinstance(owner, (cst.Name, cst.Attribute)) else ""
-
-
-def _in_function(source: Source, spot: Spot) -> bool:
-    return any(isinstance(s.statement, cst.FunctionDef) for s in chain(source, source.span(spot.statement)[0]))
 
 
 def _finish(source: Source, statement: cst.CSTNode, text: str) -> Edit:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from sknc.decompose.widths import Dim
-from sknc.script import network, python, shapes, tensors
+from sknc.script import mutate, network, python, shapes, tensors
 from sknc.script.interpreter import DEPTH, Frame, Interpreter
 from sknc.script.layers import MERGE_FUNCTIONS, SAME_FUNCTIONS, WRITERS
 from sknc.script.values import (
@@ -111,7 +111,11 @@ def _run(interp: Interpreter, function: Function, env: Env) -> Value:
         return UNKNOWN
     returned: list[Value] = []
     env.returned = returned
-    execute_body(interp, function.node.body, env)
+    regions = len(interp.uncertain)
+    ended = execute_body(interp, function.node.body, env)
+    del interp.uncertain[regions:]
+    if returned and ended != "leave":
+        returned.append(Const(None))
     return interp.join_all(returned) if returned else Const(None)
 
 
@@ -185,11 +189,19 @@ def super_object(interp: Interpreter, env: Env) -> Value:
     return Instance(instance.cls, instance.attributes, cls, receiver)
 
 
+_NO_NETWORKS = ("sklearn.", "scipy.", "imblearn.", "xgboost.", "lightgbm.", "pandas.", "keras.preprocessing.")
+"""Libraries whose objects have a `fit` that trains no Keras model."""
+
+
 def _bound(interp: Interpreter, callee: Bound, args: Arguments, node: cst.Call | None) -> Value:
     owner, name = callee.owner, callee.name
     if name.startswith("super."):
         return _super_call(owner, name, args)
-    if isinstance(owner, (Seq, Mapping, Const)):
+    if isinstance(owner, Seq):
+        return mutate.list_method(interp, owner, name, args)
+    if isinstance(owner, Mapping):
+        return mutate.dict_method(interp, owner, name, args)
+    if isinstance(owner, Const):
         return python.method(owner, name, args)
     if isinstance(owner, Model) or not isinstance(owner, (Layer, Tensor, Instance, Made, UserClass)):
         return _model_method(interp, owner, name, args, node)
@@ -197,8 +209,8 @@ def _bound(interp: Interpreter, callee: Bound, args: Arguments, node: cst.Call |
         return _weight(args)
     if isinstance(owner, Made) and name in ("exists", "is_file", "is_dir") and node is not None:
         interp.note("exists", node, owner, owner.args, "method")
-    if isinstance(owner, Made) and owner.name.startswith("keras.") and name == "fit" and node is not None:
-        interp.note("fit", node, None, args)
+    if isinstance(owner, Made) and name == "fit" and node is not None and not owner.name.startswith(_NO_NETWORKS):
+        interp.note("fit", node, None, args, name)
     return UNKNOWN
 
 
@@ -291,7 +303,30 @@ def _other(interp: Interpreter, name: str, last: str, args: Arguments) -> Value:
         return computed
     for value in (*args.positional, *args.keywords.values()):
         interp.fix_value(value, f"what {last} does to it is not known")
+        if not name.startswith(_HARMLESS):
+            mutate.forget_items(value)
+    if name in ("builtins.exec", "builtins.eval"):
+        interp.forget(list(interp.globals.names), interp.globals)
+    if name == "builtins.setattr" and len(args.positional) == 3:
+        _setattr(interp, args)
     return Made(name, args)
+
+
+_HARMLESS = ("keras.", "tensorflow.", "numpy.", "sklearn.", "builtins.", "json.", "pprint.", "os.", "matplotlib.", "math.",
+             "pathlib.", "itertools.", "functools.", "datetime.", "time.", "pandas.", "logging.")  # fmt: skip
+"""Libraries whose functions leave the lists and dictionaries that they are given as they are."""
+
+
+def _setattr(interp: Interpreter, args: Arguments) -> None:
+    from sknc.script.statements import set_attribute
+
+    owner, name, value = args.positional
+    owner = owner.instance if isinstance(owner, Model) and owner.instance is not None else owner
+    if isinstance(owner, (Instance, UserClass)):
+        known = constant(name)
+        every = owner.attributes if isinstance(owner, Instance) else owner.body.names
+        for one in [known] if isinstance(known, str) else list(every):
+            set_attribute(interp, owner, one, value if isinstance(known, str) else UNKNOWN)
 
 
 def _tensor_function(interp: Interpreter, last: str, args: Arguments) -> Value:

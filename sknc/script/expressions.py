@@ -106,7 +106,7 @@ _BUILTINS = frozenset(
     (
         "int float str bool abs max min round len sum sorted tuple list range divmod pow any all dict set "
         "enumerate zip reversed print super isinstance getattr setattr hasattr open type map filter iter "
-        "next object"
+        "next object exec eval globals locals vars"
     ).split()
 )
 
@@ -344,11 +344,13 @@ def _subscript(interp: Interpreter, node: cst.Subscript, env: Env) -> Value:
     index = evaluate(interp, part.value, env)
     try:
         key = plain(index)
+        if isinstance(owner, Seq) and owner.loose:
+            return interp.join_all([*owner.items, UNKNOWN])
         if isinstance(owner, (Seq, Mapping)):
             return owner.items[key]
         return python.to_value(plain(owner)[key])
     except (ValueError, TypeError, KeyError, IndexError):
-        return interp.join_all(list(owner.items.values())) if isinstance(owner, Mapping) else UNKNOWN
+        return interp.join_all([*owner.items.values(), UNKNOWN]) if isinstance(owner, Mapping) else UNKNOWN
 
 
 @_rule(cst.ListComp, cst.GeneratorExp, cst.SetComp)

@@ -6,7 +6,7 @@ values are unrolled, everything that cannot be known becomes `UNKNOWN`.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -15,7 +15,23 @@ import libcst as cst
 from sknc.decompose.widths import WidthGraph
 from sknc.script.markers import Block
 from sknc.script.source import Source
-from sknc.script.values import UNKNOWN, Arguments, Env, Function, Instance, Layer, Model, Seq, Tensor, Value
+from sknc.script.values import (
+    UNKNOWN,
+    Arguments,
+    Const,
+    Env,
+    Function,
+    Instance,
+    Layer,
+    Mapping,
+    Model,
+    Seq,
+    Size,
+    Tensor,
+    UserClass,
+    Value,
+    now,
+)
 
 STEPS = 400_000
 """How many expressions are looked at before everything else counts as unknown: a bound on time, not on meaning."""
@@ -76,6 +92,8 @@ class Interpreter:
         slot_frames: what was being executed when it was made.
         graphs: the graph as it stood at the end of each block.
         entered: how often each block was executed.
+        uncertain: when each branch or loop began of which it is not known whether it is executed.
+        shared_names: names that functions set from inside (`global`), whose numbers are never taken for granted.
     """
 
     source: Source
@@ -102,6 +120,8 @@ class Interpreter:
     statement: cst.CSTNode | None = None
     star_imports: list[str] = field(default_factory=list)
     steps: int = 0
+    uncertain: list[int] = field(default_factory=list)
+    shared_names: frozenset[str] = frozenset()
     _first: dict[int, int] = field(default_factory=dict)
     _last: dict[int, int] = field(default_factory=dict)
 
@@ -175,9 +195,9 @@ class Interpreter:
 
     def join(self, one: Value | None, other: Value | None) -> Value:
         """Return what a name may be after two branches: the more telling of both."""
-        if one is other or other is None or other is UNKNOWN:
+        if one is other or other is None:
             return one if one is not None else UNKNOWN
-        if one is None or one is UNKNOWN:
+        if one is None:
             return other
         if isinstance(one, Tensor) and isinstance(other, Tensor):
             return self._join_tensors(one, other)
@@ -185,9 +205,28 @@ class Interpreter:
             return one if other.loaded else other
         if type(one) is type(other) and same(one, other):
             return one
-        if isinstance(one, Model) or isinstance(other, Model):
-            return one if isinstance(one, Model) else other
+        # A network that is built on one branch and loaded or left out on the other is the one that matters.
+        for value, rest in ((one, other), (other, one)):
+            if isinstance(value, (Model, Layer, Function, UserClass, Instance)):
+                return value
+            if isinstance(value, Tensor) and not isinstance(rest, (Model, Layer)):
+                self.fix_value(value, "another branch gives something that is not known")
+                return value
         return UNKNOWN
+
+    def begin_uncertain(self) -> None:
+        """From here on it is not known whether what is executed really is."""
+        self.uncertain.append(now())
+
+    def is_uncertain(self, born: int) -> bool:
+        """Say whether something made at a time is older than what is executed on a condition that is not known."""
+        return bool(self.uncertain) and born < self.uncertain[-1]
+
+    def forget(self, names: Iterable[str], env: Env) -> None:
+        """Let names stand for something unknown, unless they are parts of a network."""
+        for name in names:
+            if isinstance(env.get(name), (Const, Size, Seq, Mapping)):
+                env.names[name] = UNKNOWN
 
     def join_all(self, values: list[Value]) -> Value:
         """Return what something may be that is one of several values."""

@@ -154,8 +154,11 @@ def apply(interp: Interpreter, callee: Value | None, args: Arguments) -> Value:
         from sknc.script.calls import call
 
         return call(interp, callee, args, None)
+    from sknc.script.mutate import forget_items
+
     for value in (*args.positional, *args.keywords.values()):
         interp.fix_value(value, "what is done to it is not known")
+        forget_items(value)
     return UNKNOWN
 
 

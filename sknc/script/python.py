@@ -65,8 +65,6 @@ _PURE |= {
     "numpy.floor": math.floor,
     "numpy.sqrt": math.sqrt,
     "numpy.log2": math.log2,
-    "numpy.arange": lambda *args: list(range(*args)),
-    "numpy.array": lambda value, *rest: list(value),
     "numpy.max": max,
     "numpy.min": min,
     "numpy.sum": sum,
@@ -93,6 +91,8 @@ def binary(op: Callable[[Any, Any], Any], left: Value, right: Value) -> Value:
     """Compute an operator on two values."""
     if isinstance(left, Size) or isinstance(right, Size):
         return _with_sizes(op, left, right)
+    if getattr(left, "loose", False) or getattr(right, "loose", False):
+        return UNKNOWN
     if isinstance(left, Seq) and isinstance(right, Seq) and op is operator.add:
         nodes = (left.nodes or [None] * len(left.items)) + (right.nodes or [None] * len(right.items))
         return Seq(left.items + right.items, left.mutable, nodes)
@@ -197,7 +197,7 @@ def _collection(name: str, args: Arguments) -> Value | None:
     if name in ("list", "tuple"):
         return Seq(list(first), name == "list", [None] * len(first))
     if name == "len":
-        return Const(len(first))
+        return UNKNOWN if getattr(args.positional[0], "loose", False) else Const(len(first))
     if name == "reversed":
         return Seq(first[::-1])
     if name == "enumerate":
@@ -211,65 +211,21 @@ def _collection(name: str, args: Arguments) -> Value | None:
 def iterate(value: Value) -> list[Value] | None:
     """Return the elements that a loop over a value sees, None when they are not known."""
     if isinstance(value, Seq):
-        return list(value.items)
+        numbers = any(isinstance(item, (Const, Seq, Mapping)) for item in value.items)
+        return None if value.loose and numbers else list(value.items)
     if isinstance(value, Mapping):
-        return [to_value(key) for key in value.items]
+        return None if value.loose else [to_value(key) for key in value.items]
     if isinstance(value, Const) and isinstance(value.value, str):
         return [Const(letter) for letter in value.value]
     return None
 
 
-def method(owner: Value, name: str, args: Arguments) -> Value:
-    """Compute a call of a method of a list, dictionary, text or number."""
-    if isinstance(owner, Seq):
-        return _list_method(owner, name, args)
-    if isinstance(owner, Mapping):
-        return _dict_method(owner, name, args)
+def method(owner: Const, name: str, args: Arguments) -> Value:
+    """Compute a call of a method of a text or number."""
     try:
-        found = getattr(plain(owner), name)(*[plain(item) for item in args.positional])
-        return to_value(found)
+        return to_value(getattr(owner.value, name)(*[plain(item) for item in args.positional]))
     except _FAILS:
         return UNKNOWN
-
-
-def _list_method(owner: Seq, name: str, args: Arguments) -> Value:
-    if len(owner.nodes) != len(owner.items):
-        owner.nodes = [None] * len(owner.items)
-    if name == "append" and args.positional:
-        owner.items.append(args.positional[0])
-        owner.nodes.append(args.nodes.get(0))
-    elif name == "extend" and args.positional and (items := iterate(args.positional[0])) is not None:
-        owner.items.extend(items)
-        owner.nodes.extend([None] * len(items))
-    elif name == "insert" and len(args.positional) == 2 and isinstance(constant(args.positional[0]), int):
-        owner.items.insert(constant(args.positional[0]), args.positional[1])
-        owner.nodes.insert(constant(args.positional[0]), None)
-    elif name == "pop" and owner.items:
-        index = constant(args.get("index", 0))
-        owner.nodes.pop(index if isinstance(index, int) else -1)
-        return owner.items.pop(index if isinstance(index, int) else -1)
-    elif name in ("index", "count"):
-        return UNKNOWN
-    return Const(None)
-
-
-def _dict_method(owner: Mapping, name: str, args: Arguments) -> Value:
-    key = constant(args.positional[0]) if args.positional else None
-    if name == "get":
-        return owner.items.get(key, args.positional[1] if len(args.positional) > 1 else Const(None))
-    if name == "items":
-        return Seq([Seq([to_value(k), v]) for k, v in owner.items.items()])
-    if name == "values":
-        return Seq(list(owner.items.values()))
-    if name == "keys":
-        return Seq([to_value(k) for k in owner.items])
-    if name == "update" and args.positional and isinstance(args.positional[0], Mapping):
-        owner.items.update(args.positional[0].items)
-        return Const(None)
-    if name == "update":
-        owner.items.update(args.keywords)
-        return Const(None)
-    return UNKNOWN
 
 
 def truth(value: Value) -> bool | None:
@@ -277,7 +233,7 @@ def truth(value: Value) -> bool | None:
     if isinstance(value, Const):
         return bool(value.value)
     if isinstance(value, (Seq, Mapping)):
-        return bool(value.items)
+        return None if value.loose else bool(value.items)
     if isinstance(value, Function):
         return True
     return None

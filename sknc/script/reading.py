@@ -110,6 +110,9 @@ def _interpret(source: Source, markers: Markers, found: list[Diagnostic]) -> Int
     interp = Interpreter(
         source, markers.blocks, markers.keeps, dialect={i: n for i, n in names.items() if n is not None}
     )
+    shared = _Globals()
+    source.module.visit(shared)
+    interp.shared_names = frozenset(shared.found)
     execute(interp, list(source.module.body), interp.globals)
     for block in markers.blocks:
         if block.index not in interp.entered:
@@ -131,6 +134,14 @@ def _enter(interp: Interpreter, block: Block) -> None:
             break
     if block.index not in interp.entered:
         execute(interp, list(block.statements), Env(interp.globals))
+
+
+class _Globals(cst.CSTVisitor):
+    def __init__(self) -> None:
+        self.found: set[str] = set()
+
+    def visit_Global(self, node: cst.Global) -> None:
+        self.found |= {item.name.value for item in node.names}
 
 
 class _FileName(cst.CSTVisitor):

@@ -10,6 +10,7 @@ import bisect
 import codecs
 import io
 import tokenize
+import warnings
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -94,9 +95,8 @@ class Source:
     def span(self, node: cst.CSTNode) -> tuple[int, int]:
         """Return the (start, end) byte offsets of a node, its brackets included."""
         start, end = self.spans[node]
-        left, right = getattr(node, "lpar", ()), getattr(node, "rpar", ())
-        if left and right:
-            return self.spans[left[0]][0], self.spans[right[-1]][1]
+        if isinstance(node, cst.BaseExpression) and node.lpar and node.rpar:
+            return self.spans[node.lpar[0]][0], self.spans[node.rpar[-1]][1]
         return start, end
 
     def at(self, node: cst.CSTNode) -> Span:
@@ -130,6 +130,18 @@ def read_source(path: str | Path) -> Source:
     return parse_source(Path(path).read_bytes(), str(path))
 
 
+def _check(text: str, file: str) -> None:
+    """Refuse what Python itself refuses: its messages are clearer, and it sees more than a grammar does."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            compile(text, file, "exec", dont_inherit=True)
+    except (SyntaxError, ValueError, RecursionError) as error:
+        line, column = max(1, getattr(error, "lineno", 1) or 1), max(1, getattr(error, "offset", 1) or 1)
+        problem = getattr(error, "msg", None) or str(error)
+        raise SourceError(NOT_PYTHON.at(Span(file, line, column, line, column), problem=problem)) from None
+
+
 def parse_source(raw: bytes, file: str) -> Source:
     """Parse the bytes of a script; see `read_source`."""
     bom = raw.startswith(codecs.BOM_UTF8)
@@ -140,11 +152,12 @@ def parse_source(raw: bytes, file: str) -> Source:
         text = body.decode(encoding)
     except (SyntaxError, UnicodeDecodeError, LookupError) as error:
         raise SourceError(NOT_DECODABLE.at(Span(file, 1, 1, 1, 1), problem=str(error))) from None
+    _check(text, file)
     try:
         module = cst.parse_module(text)
     except cst.ParserSyntaxError as error:
-        place = Span(file, error.raw_line, error.raw_column + 1, error.raw_line, error.raw_column + 1)
-        raise SourceError(NOT_PYTHON.at(place, problem=error.message)) from None
+        line, column = error.editor_line, error.editor_column
+        raise SourceError(NOT_PYTHON.at(Span(file, line, column, line, column), problem=error.message)) from None
     wrapper = MetadataWrapper(module, unsafe_skip_copy=True)
     positions = wrapper.resolve(ByteSpanPositionProvider)
     spans = {node: (at.start, at.start + at.length) for node, at in positions.items()}

@@ -7,15 +7,17 @@ from typing import Any
 
 import libcst as cst
 
-from sknc.script import dialect, python, tensors
+from sknc.script import dialect, mutate, python, tensors
 from sknc.script.expressions import evaluate
 from sknc.script.interpreter import Frame, Interpreter
 from sknc.script.values import (
     UNKNOWN,
+    Arguments,
     Const,
     Env,
     Function,
     Instance,
+    Made,
     Mapping,
     Model,
     Ref,
@@ -126,35 +128,53 @@ def _delete(interp: Interpreter, node: cst.Del, env: Env) -> None:
 def assign(interp: Interpreter, target: cst.CSTNode, value: Value, env: Env) -> None:
     """Give a name, attribute, element or pattern a value."""
     if isinstance(target, cst.Name):
-        scope = env.elsewhere.get(target.value) or env
-        scope.names[target.value] = value
+        _set_name(interp, target.value, value, env)
     elif isinstance(target, (cst.Tuple, cst.List)):
         _unpack(interp, target, value, env)
     elif isinstance(target, cst.Attribute):
         owner = evaluate(interp, target.value, env)
         instance = owner.instance if isinstance(owner, Model) else owner
-        if isinstance(instance, Instance):
-            instance.attributes[target.attr.value] = value
+        if isinstance(instance, (Instance, UserClass)):
+            set_attribute(interp, instance, target.attr.value, value)
     elif isinstance(target, cst.Subscript):
         _set_item(interp, target, value, env)
     elif isinstance(target, cst.StarredElement):
         assign(interp, target.value, value, env)
 
 
+def _set_name(interp: Interpreter, name: str, value: Value, env: Env) -> None:
+    scope = env.elsewhere.get(name) or env
+    if scope is interp.globals and name in interp.shared_names and isinstance(value, (Const, Size)):
+        value = UNKNOWN
+    if scope is not env and interp.uncertain:
+        value = interp.join(scope.names.get(name), value)
+    scope.names[name] = value
+
+
+def set_attribute(interp: Interpreter, owner: Instance | UserClass, name: str, value: Value) -> None:
+    """Set an attribute of an object or class of the user's."""
+    names = owner.attributes if isinstance(owner, Instance) else owner.body.names
+    if interp.is_uncertain(owner.born if isinstance(owner, Instance) else 0):
+        inherited = owner.cls.method(name) if isinstance(owner, Instance) else None
+        value = interp.join(names.get(name, inherited), value)
+    names[name] = value
+
+
 def _set_item(interp: Interpreter, target: cst.Subscript, value: Value, env: Env) -> None:
     owner = evaluate(interp, target.value, env)
     if len(target.slice) != 1 or not isinstance(target.slice[0].slice, cst.Index):
         return
+    if isinstance(owner, Made) and owner.name == "builtins.globals":
+        interp.forget(list(interp.globals.names), interp.globals)
+        return
     try:
         key = plain(evaluate(interp, target.slice[0].slice.value, env))
-        if isinstance(owner, Mapping):
-            owner.items[key] = value
-        elif isinstance(owner, Seq) and isinstance(key, int) and -len(owner.items) <= key < len(owner.items):
-            owner.items[key] = value
-            if len(owner.nodes) == len(owner.items):
-                owner.nodes[key] = None
+        hash(key)
     except (ValueError, TypeError):
+        mutate.forget_items(owner)
         return
+    if isinstance(owner, (Mapping, Seq)):
+        mutate.set_item(interp, owner, key, value)
 
 
 def _unpack(interp: Interpreter, target: cst.Tuple | cst.List, value: Value, env: Env) -> None:
@@ -178,11 +198,8 @@ def _augment(interp: Interpreter, node: cst.AugAssign, env: Env) -> None:
         return
     op = python.AUGMENTED.get(type(node.operator))
     if isinstance(left, Seq) and left.mutable and isinstance(node.operator, cst.AddAssign):
-        items = python.iterate(right)
-        if items is not None:
-            left.nodes = (left.nodes or [None] * len(left.items)) + [None] * len(items)
-            left.items.extend(items)
-            return
+        mutate.list_method(interp, left, "extend", Arguments([right]))
+        return
     assign(interp, node.target, python.binary(op, left, right) if op else UNKNOWN, env)
 
 
@@ -198,6 +215,8 @@ def _import(interp: Interpreter, node: cst.Import | cst.ImportFrom, env: Env) ->
     module = "." * len(node.relative) + (dotted(node.module) if node.module is not None else "")
     if isinstance(node.names, cst.ImportStar):
         interp.star_imports.append(module)
+        if not module.startswith(("keras", "tensorflow", "numpy", "math", "matplotlib")):
+            interp.forget(list(env.names), env)  # it may bring names of its own in their place
         return
     for alias in node.names:
         name = dotted(alias.name)
@@ -218,12 +237,19 @@ def _branches(interp: Interpreter, env: Env, runs: list[Callable[[], str]]) -> s
     before = dict(env.names)
     after: list[dict[str, Value]] = []
     endings: list[str] = []
+    regions = len(interp.uncertain)
     for run in runs:
         env.names = dict(before)
+        interp.begin_uncertain()
         ended = run()
+        del interp.uncertain[regions:]
         endings.append(ended)
         if ended == GO:
             after.append(env.names)
+    if after and len(after) < len(runs):
+        # Whoever left may have left: up to the end of the loop or function nothing is sure to be executed.
+        interp.begin_uncertain()
+        env.maybe_left = env.maybe_left or any(ended in (BREAK, CONTINUE) for ended in endings)
     if not after:
         env.names = before
         return endings[0] if len(set(endings)) == 1 else (LEAVE if LEAVE in endings else endings[0])
@@ -259,11 +285,29 @@ def _for(interp: Interpreter, node: cst.For, env: Env) -> str:
     with interp.inside(Frame("loop", node)):
         if items is None or len(items) > UNROLL:
             return _once(interp, node.body, env, lambda: assign(interp, node.target, UNKNOWN, env))
-        for item in items:
-            assign(interp, node.target, item, env)
-            ended = execute_body(interp, node.body, env)
-            if ended in (LEAVE, BREAK):
-                return LEAVE if ended == LEAVE else GO
+        return _unrolled(interp, node, items, env)
+
+
+def _unrolled(interp: Interpreter, node: cst.For, items: list[Value], env: Env) -> str:
+    """A loop over known elements, round by round."""
+    regions, outer = len(interp.uncertain), env.maybe_left
+    changed = _Assigned()
+    node.body.visit(changed)
+    for item in items:
+        env.maybe_left = False
+        assign(interp, node.target, item, env)
+        ended = execute_body(interp, node.body, env)
+        if ended == LEAVE:
+            return LEAVE
+        if env.maybe_left:
+            interp.forget(changed.names, env)
+        if ended == BREAK:
+            break
+    if len(interp.uncertain) > regions:
+        changed.visit_For(node)
+        interp.forget(changed.names, env)
+    del interp.uncertain[regions:]
+    env.maybe_left = outer
     return execute_body(interp, node.orelse.body, env) if node.orelse is not None else GO
 
 
@@ -277,11 +321,10 @@ def _once(interp: Interpreter, body: cst.BaseSuite, env: Env, prepare: Callable[
 
     def run() -> str:
         for _ in range(2):
-            for name in changed.names:
-                if isinstance(env.get(name), (Const, Size)):
-                    env.names[name] = UNKNOWN
+            interp.forget(changed.names, env)
             prepare()
             execute_body(interp, body, env)
+        interp.forget(changed.names, env)
         return GO
 
     return _branches(interp, env, [run, lambda: GO])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,6 +13,14 @@ from sknc.decompose.widths import Dim
 
 Shape = tuple[Dim, ...]
 """The sizes of a tensor without the batch."""
+
+
+_CLOCK = itertools.count(1)
+
+
+def now() -> int:
+    """Return a time that is later than every value made so far."""
+    return next(_CLOCK)
 
 
 class Value:
@@ -60,18 +69,30 @@ class Seq(Value):
 
     Attributes:
         nodes: the expressions that the elements were written as, where they were.
+        born: when it was made.
+        loose: whether elements may have been added or removed in a way that is not known.
     """
 
     items: list[Value]
     mutable: bool = False
     nodes: list[cst.BaseExpression | None] = field(default_factory=list)
+    born: int = field(default_factory=now)
+    loose: bool = False
 
 
 @dataclass(eq=False)
 class Mapping(Value):
-    """A dictionary with known keys."""
+    """A dictionary with known keys.
+
+    Attributes:
+        items: its values by key.
+        born: when it was made.
+        loose: whether it may hold other keys as well.
+    """
 
     items: dict[Any, Value]
+    born: int = field(default_factory=now)
+    loose: bool = False
 
 
 @dataclass(eq=False)
@@ -107,6 +128,7 @@ class Env:
         owner: the function it belongs to.
         elsewhere: names that belong to another scope (global, nonlocal).
         returned: what the function returned so far; None outside functions.
+        maybe_left: whether the round of the loop that is executed may have been left.
     """
 
     parent: Env | None = None
@@ -114,6 +136,7 @@ class Env:
     owner: cst.CSTNode | None = None
     elsewhere: dict[str, Env | None] = field(default_factory=dict)
     returned: list[Value] | None = None
+    maybe_left: bool = False
 
     def get(self, name: str) -> Value | None:
         """Return what a name stands for, None when nobody said."""
@@ -193,6 +216,7 @@ class Instance(Value):
     attributes: dict[str, Value] = field(default_factory=dict)
     super_of: UserClass | None = None
     self_value: Value | None = None
+    born: int = field(default_factory=now)
 
 
 @dataclass(eq=False)
@@ -307,8 +331,8 @@ def plain(value: Value | None) -> Any:
     """Return a constant, or a tuple of such, as a Python object; raises ValueError when a part is not known."""
     if isinstance(value, Const):
         return value.value
-    if isinstance(value, Seq):
+    if isinstance(value, Seq) and not value.loose:
         return tuple(plain(item) for item in value.items)
-    if isinstance(value, Mapping):
+    if isinstance(value, Mapping) and not value.loose:
         return {key: plain(item) for key, item in value.items.items()}
     raise ValueError

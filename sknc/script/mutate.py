@@ -1,0 +1,135 @@
+"""Lists and dictionaries that a script changes: exactly where it is sure to, else they become less known."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sknc.script.interpreter import Interpreter
+from sknc.script.python import iterate, to_value
+from sknc.script.values import UNKNOWN, Arguments, Const, Layer, Mapping, Model, Seq, Tensor, Value, constant
+
+
+def forget_items(owner: Value) -> None:
+    """Something unknown happened to a list or dictionary."""
+    if isinstance(owner, Mapping):
+        owner.loose = True
+        owner.items = {key: _network_or_unknown(item) for key, item in owner.items.items()}
+    elif isinstance(owner, Seq) and owner.mutable:
+        owner.loose = True
+        owner.items = [_network_or_unknown(item) for item in owner.items]
+
+
+def _network_or_unknown(item: Value) -> Value:
+    return item if isinstance(item, (Layer, Model, Tensor)) else UNKNOWN
+
+
+def set_item(interp: Interpreter, owner: Seq | Mapping, key: Any, value: Value) -> None:
+    """Set an element."""
+    if isinstance(owner, Mapping):
+        if interp.is_uncertain(owner.born):
+            value = interp.join(owner.items.get(key, UNKNOWN), value)
+        owner.items[key] = value
+    elif isinstance(key, int) and not isinstance(key, bool) and -len(owner.items) <= key < len(owner.items):
+        owner.items[key] = interp.join(owner.items[key], value) if interp.is_uncertain(owner.born) else value
+        if len(owner.nodes) == len(owner.items):
+            owner.nodes[key] = None
+    else:
+        forget_items(owner)
+
+
+def list_method(interp: Interpreter, owner: Seq, name: str, args: Arguments) -> Value:
+    """Call a method of a list."""
+    if not owner.mutable or name in ("index", "count"):
+        return UNKNOWN
+    if name == "copy":
+        return Seq(list(owner.items), True, list(owner.nodes), loose=owner.loose)
+    if interp.is_uncertain(owner.born):
+        owner.loose = True
+    if len(owner.nodes) != len(owner.items):
+        owner.nodes = [None] * len(owner.items)
+    first = args.positional[0] if args.positional else None
+    rule = _LIST.get(name)
+    if rule is None or args.open:
+        forget_items(owner)
+        return UNKNOWN
+    return rule(owner, first, args)
+
+
+def _append(owner: Seq, first: Value | None, args: Arguments) -> Value:
+    owner.items.append(first or UNKNOWN)
+    owner.nodes.append(args.nodes.get(0))
+    return Const(None)
+
+
+def _extend(owner: Seq, first: Value | None, args: Arguments) -> Value:
+    items = iterate(first) if first is not None else None
+    if items is None:
+        forget_items(owner)
+    else:
+        owner.items.extend(items)
+        owner.nodes.extend([None] * len(items))
+    return Const(None)
+
+
+def _insert(owner: Seq, first: Value | None, args: Arguments) -> Value:
+    index = constant(first)
+    if not isinstance(index, int) or len(args.positional) != 2:
+        forget_items(owner)
+    else:
+        owner.items.insert(index, args.positional[1])
+        owner.nodes.insert(index, None)
+    return Const(None)
+
+
+def _pop(owner: Seq, first: Value | None, args: Arguments) -> Value:
+    index = -1 if first is None else constant(first)
+    if not isinstance(index, int) or not -len(owner.items) <= index < len(owner.items):
+        forget_items(owner)
+        return UNKNOWN
+    owner.nodes.pop(index)
+    item = owner.items.pop(index)
+    return _network_or_unknown(item) if owner.loose else item
+
+
+def _reverse(owner: Seq, first: Value | None, args: Arguments) -> Value:
+    owner.items.reverse()
+    owner.nodes.reverse()
+    return Const(None)
+
+
+def _clear(owner: Seq, first: Value | None, args: Arguments) -> Value:
+    owner.items.clear()
+    owner.nodes.clear()
+    return Const(None)
+
+
+_LIST = {"append": _append, "extend": _extend, "insert": _insert, "pop": _pop, "reverse": _reverse, "clear": _clear}
+
+
+def dict_method(interp: Interpreter, owner: Mapping, name: str, args: Arguments) -> Value:
+    """Call a method of a dictionary."""
+    first = args.positional[0] if args.positional else None
+    if name == "get":
+        return _get(interp, owner, first, args.positional[1] if len(args.positional) > 1 else Const(None))
+    if name in ("items", "values", "keys"):
+        if owner.loose:
+            return UNKNOWN
+        pairs = [(to_value(key), value) for key, value in owner.items.items()]
+        if name == "items":
+            return Seq([Seq([key, value]) for key, value in pairs])
+        return Seq([key if name == "keys" else value for key, value in pairs])
+    if name == "copy":
+        return Mapping(dict(owner.items), loose=owner.loose)
+    if name == "update" and not args.open and (first is None or (isinstance(first, Mapping) and not first.loose)):
+        new = {**(first.items if isinstance(first, Mapping) else {}), **args.keywords}
+        for key, value in new.items():
+            set_item(interp, owner, key, value)
+        return Const(None)
+    forget_items(owner)
+    return UNKNOWN
+
+
+def _get(interp: Interpreter, owner: Mapping, key: Value | None, default: Value) -> Value:
+    if not isinstance(key, Const) or owner.loose:
+        return interp.join_all([*owner.items.values(), default, UNKNOWN])
+    return owner.items.get(key.value, default)
