@@ -1,5 +1,5 @@
 # split: -m 2
-# widths: 64->64 1623->1623
+# widths: none
 # note: two submodels cannot be had (C(G,2) is 1, 3, 6, ...): one is taken, the original, and that is told
 import numpy as np
 import keras

@@ -1,5 +1,5 @@
 # split: -m 6
-# widths: 64->32 10->n
+# widths: 64->32 expr
 # note: '#  SKYNNET:BEGIN' and trailing blanks are tolerated; the block is under the main guard, with keys
 import numpy as np
 import keras

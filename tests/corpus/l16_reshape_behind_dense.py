@@ -1,5 +1,5 @@
 # split: -m 6
-# widths: 3136->1568 32->16 10->n
+# widths: 3136->1568 64->32 32->16 10->n
 # note: Dense(7*7*64) and Reshape((7, 7, 64)) change together: 7*7*32 and (7, 7, 32)
 import numpy as np
 from keras.models import Sequential
