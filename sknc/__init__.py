@@ -51,6 +51,4 @@ def split(
     """
     from sknc.splitting import split_script
 
-    return split_script(
-        path, submodels=submodels, output=output, classes=classes, compose=compose, budget=budget
-    )
+    return split_script(path, submodels=submodels, output=output, classes=classes, compose=compose, budget=budget)

@@ -46,9 +46,7 @@ class Prepared:
     def programs(self) -> dict[str, bytes]:
         """The programs alone, in the order in which they run: the submodels and the composer of each block."""
         names = [
-            name
-            for block in self.blocks
-            for name in (*(each["file"] for each in block["programs"]), block["composer"])
+            name for block in self.blocks for name in (*(each["file"] for each in block["programs"]), block["composer"])
         ]
         return {name: self.files[name] for name in dict.fromkeys(names) if name in self.files}
 
@@ -144,9 +142,7 @@ def prepare(
     from sknc.emit import assemble
     from sknc.pipeline import compile_script
 
-    made: Compilation = compile_script(
-        Path(path), submodels=submodels, classes=classes, compose=compose, budget=budget
-    )
+    made: Compilation = compile_script(Path(path), submodels=submodels, classes=classes, compose=compose, budget=budget)
     diagnostics = in_order(made.diagnostics)
     refused = has_errors(diagnostics)
     files = {} if refused else assemble(made.files, made.blocks, str(path), source)

@@ -73,6 +73,4 @@ def has_errors(diagnostics: Iterable[Diagnostic]) -> bool:
 def in_order(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
     """Return the findings in the order of the text, each once, worst first where two share a place."""
     unique = dict.fromkeys(diagnostics)
-    return sorted(
-        unique, key=lambda d: (d.span.file, d.span.line, d.span.col, SEVERITIES.index(d.severity), d.code)
-    )
+    return sorted(unique, key=lambda d: (d.span.file, d.span.line, d.span.col, SEVERITIES.index(d.severity), d.code))

@@ -14,6 +14,8 @@ OTHER_COUNT = rule(
     "{hint}",
     why="Every two groups of classes make a submodel, so M is 1, 3, 6, 10, 15, 21, 28, ... (section 3.1 of the Skynnet"
     " paper); a binary task is always cut in two (3.2).",
+    wrong="sknc split train.py -m 4  # 10 classes\n",
+    right="sknc split train.py -m 3  # or 6, 10, 15, ...\n",
 )
 NOT_CUT = rule(
     "SKN302",
@@ -21,6 +23,8 @@ NOT_CUT = rule(
     "a task that cannot be cut",
     "{problem}",
     "{hint}",
+    why="Multiclass decomposition makes groups of classes, and needs three classes to make more than one"
+    " pair of groups (section 3.1 of the Skynnet paper).",
     wrong=_BLOCK.format("MULTICLASS", "model.add(Dense(2, activation='softmax'))"),
     right=_BLOCK.format("BINARYCLASS", "model.add(Dense(2, activation='softmax'))"),
 )
@@ -40,6 +44,10 @@ NARROW = rule(
     "fewer outputs than submodels",
     "{width} outputs cannot be cut into {requested} parts",
     "ask for {width} submodels or fewer: -m {width}",
+    why="Each submodel of a regression learns a part of the output of its own, at least one value"
+    " (section 3.3 of the Skynnet paper).",
+    wrong="model.add(Dense(4))  # -m 6\n",
+    right="model.add(Dense(4))  # -m 4\n",
 )
 NOT_BINARY = rule(
     "SKN305",
@@ -47,6 +55,8 @@ NOT_BINARY = rule(
     "a binary block with more than two outputs",
     "a binary network has one output (sigmoid) or two (softmax), not {width}",
     "mark the block MULTICLASS, or REGRESSION where the outputs are independent labels",
+    why="Binary decomposition cuts the rows, not the classes, and takes the more certain of two submodels"
+    " (section 3.2 of the Skynnet paper).",
     wrong=_BLOCK.format("BINARYCLASS", "model.add(Dense(10, activation='softmax'))"),
     right=_BLOCK.format("MULTICLASS", "model.add(Dense(10, activation='softmax'))"),
 )
@@ -56,6 +66,10 @@ BAD_RULE = rule(
     "a composition that does not fit the kind",
     "'{rule}' does not compose {kind} submodels",
     "{hint}",
+    why="product and coupling put class probabilities together, certainty two binary submodels,"
+    " concatenation the parts of a regression.",
+    wrong="#SKYNNET:BEGIN_REGRESSION compose=product\n",
+    right="#SKYNNET:BEGIN_REGRESSION\n",
 )
 NOT_REDUCED = rule(
     "SKN307",
@@ -63,6 +77,10 @@ NOT_REDUCED = rule(
     "a network whose layers all keep their size",
     "no layer of this network is narrowed: {reason}",
     "the submodels train on less data, but are as large as the original",
+    why="Smaller submodels are what makes a split worthwhile. Where no layer can be narrowed, only the"
+    " share of the data is smaller.",
+    wrong="model.add(my_block(Dense(64)))  # what my_block does is not known\n",
+    right="model.add(Dense(64))\n",
 )
 CAPPED = rule(
     "SKN308",
@@ -70,6 +88,10 @@ CAPPED = rule(
     "a factor that is capped",
     "widths are divided by {used} instead of {factor}, so that the smallest layer keeps 2",
     "ask for fewer submodels to keep factor and widths together",
+    why="The factor is capped so that the layers stay in proportion (section 3.1 of the Skynnet paper):"
+    " AlexNet's smallest layer has 96 filters, so its factor is 48 at most.",
+    wrong="model.add(Dense(6, 'relu'))  # -m 45: F is 5, but 6 / 5 would leave 2 of 6\n",
+    right="model.add(Dense(10, 'relu'))\n",
 )
 KEEP_OUTPUT = rule(
     "SKN309",
@@ -77,6 +99,10 @@ KEEP_OUTPUT = rule(
     "an output layer marked to keep its size",
     "the output layer cannot keep its size: each submodel has outputs of its own",
     "remove #SKYNNET:KEEP from this line",
+    why="Every submodel answers for its own classes or values, so its output layer has their number of"
+    " units.",
+    wrong="model.add(Dense(10, 'softmax'))  #SKYNNET:KEEP\n",
+    right="model.add(Dense(10, 'softmax'))\n",
 )
 PATCHES = rule(
     "SKN310",
@@ -84,4 +110,8 @@ PATCHES = rule(
     "image-shaped outputs",
     "the {requested} submodels give patches of a grid of {rows} x {columns}",
     "nothing needs to be done",
+    why="An image-shaped output is cut in patches, whose rows and columns are chosen so that the patches"
+    " are square and alike.",
+    wrong="outputs = Conv2D(3, 3, padding='same')(x)  # 32 x 32 x 3, -m 4\n",
+    right="outputs = Conv2D(3, 3, padding='same')(x)  # patches of 16 x 16\n",
 )

@@ -49,6 +49,7 @@ NO_END = rule(
     "a block without an end",
     "this block has no #SKYNNET:END",
     "put #SKYNNET:END after the block's last line, indented like this line",
+    why="Without an end it is not known which code trains the network and which merely uses it.",
     wrong=_RIGHT.replace("#SKYNNET:END\n", ""),
     right=_RIGHT,
 )
@@ -58,6 +59,8 @@ NO_BEGIN = rule(
     "an end without a block",
     "this #SKYNNET:END closes no block",
     "put #SKYNNET:BEGIN above the block's first line, or remove this line",
+    why="Markers come in pairs. One that is left over usually means that its BEGIN was removed or"
+    " misspelt.",
     wrong=_RIGHT.split("\n", 1)[1],
     right=_RIGHT,
 )
@@ -67,6 +70,8 @@ NESTED = rule(
     "a block inside a block",
     "this block begins inside the block of line {line}",
     "close that block with #SKYNNET:END first: blocks stand one after the other",
+    why="A block is one network with its training. Blocks stand one after the other; a later one may use"
+    " what an earlier one made.",
     wrong=_RIGHT.replace("model.fit", "#SKYNNET:BEGIN_MULTICLASS\nmodel.fit"),
     right=_RIGHT,
 )
@@ -76,6 +81,8 @@ CUTS = rule(
     "a block that cuts a statement",
     "this marker stands inside the statement that starts at line {line}, its partner does not",
     "put both markers around whole statements of one indented suite",
+    why="A block is a run of whole statements of one indented suite, because its lines are moved and"
+    " replaced as statements.",
     wrong="#SKYNNET:BEGIN_MULTICLASS\nif True:\n    model = build()\n    #SKYNNET:END\n    model.fit(x, y)\n",
     right="#SKYNNET:BEGIN_MULTICLASS\nif True:\n    model = build()\n    model.fit(x, y)\n#SKYNNET:END\n",
 )
@@ -95,6 +102,7 @@ NOT_ALONE = rule(
     "a marker that shares its line with code",
     "a marker needs a line of its own",
     "move it to the line {where}",
+    why="A line of code takes the marker's place in the programs, so nothing else can stand on its line.",
     wrong="model.fit(x, y)  #SKYNNET:END\n",
     right="model.fit(x, y)\n#SKYNNET:END\n",
 )
@@ -104,6 +112,8 @@ IN_BRACKETS = rule(
     "a marker inside brackets",
     "this marker stands inside an expression (the statement of line {line})",
     "put it above or below the whole statement",
+    why="A line of code takes the marker's place in the programs, and inside an expression no statement"
+    " can stand.",
     wrong="model.fit(\n    x, y,\n    #SKYNNET:END\n)\n",
     right="model.fit(\n    x, y,\n)\n#SKYNNET:END\n",
 )
@@ -113,6 +123,7 @@ EMPTY = rule(
     "a block with nothing in it",
     "this block holds no statement",
     "put the lines that build and train the network between the markers",
+    why="There is no network to split between these two markers.",
     wrong="#SKYNNET:BEGIN_MULTICLASS\n#SKYNNET:END\nmodel.fit(x, y)\n",
     right="#SKYNNET:BEGIN_MULTICLASS\nmodel.fit(x, y)\n#SKYNNET:END\n",
 )
@@ -133,6 +144,8 @@ KEEP_ALONE = rule(
     "a KEEP that belongs to no layer",
     "there is no layer on this line whose size could be kept",
     "put #SKYNNET:KEEP at the end of the line on which the layer's name stands",
+    why="#SKYNNET:KEEP is for the layer whose name stands on the same line; anywhere else it would do"
+    " nothing, silently.",
     wrong="#SKYNNET:KEEP\nx = Dense(64)(x)\n",
     right="x = Dense(64)(x)  #SKYNNET:KEEP\n",
 )

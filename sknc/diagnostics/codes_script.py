@@ -15,6 +15,10 @@ NOT_DECODABLE = rule(
     "a file that is not text",
     "the file cannot be read as text: {problem}",
     "save it as UTF-8, or name its encoding in the first line: # -*- coding: latin-1 -*-",
+    why="Python reads a script as UTF-8 unless its first lines name another encoding, and sknc reads it"
+    " as Python does.",
+    wrong="# caf\\xe9 in Latin-1, with no coding line\n",
+    right="# -*- coding: latin-1 -*-\n",
 )
 NOT_PYTHON = rule(
     "SKN202",
@@ -22,6 +26,8 @@ NOT_PYTHON = rule(
     "a file that is not Python",
     "this is not Python: {problem}",
     "python -m py_compile on the file shows the same place",
+    why="Only a script that Python can parse can be split. A script of Python 2, or a notebook saved with"
+    " its cell magics, cannot.",
     wrong="model = Sequential([\n",
     right="model = Sequential([])\n",
 )
@@ -43,6 +49,8 @@ UNREAD_MODEL = rule(
     "the model that is trained here is made by code that sknc cannot read",
     "build it in the block or in a function of this file with keras.Sequential, keras.Model or a subclass; a network"
     " from another file or library cannot be narrowed",
+    why="Layers are narrowed where they are written. A network that comes ready-made from elsewhere has"
+    " no line here that could be changed.",
     wrong="from mynets import build\n" + _BLOCK.format("model = build()\nmodel.fit(x_train, y_train)"),
     right=_RIGHT,
 )
@@ -62,6 +70,7 @@ SEVERAL_MODELS = rule(
     "two networks in one block",
     "a second model is trained in this block; the first is trained at line {line}",
     "give each network a block of its own; adversarial networks, which train each other, cannot be split",
+    why="Each block becomes a set of submodels of one network, trained by one call of fit.",
     wrong=_BLOCK.format("a.fit(x, y)\nb.fit(x, y)"),
     right=_BLOCK.format("a.fit(x, y)") + _BLOCK.format("b.fit(x, y)"),
 )
@@ -71,6 +80,8 @@ SEVERAL_OUTPUTS = rule(
     "a network with several outputs",
     "this model has {count} outputs",
     "a network with one output can be split; split a script per output",
+    why="The decomposition cuts one output: its classes, or its values. With several outputs it is not"
+    " clear which one is meant.",
     wrong="model = keras.Model(inputs, [digits, colours])\n",
     right="model = keras.Model(inputs, digits)\n",
 )
@@ -80,6 +91,8 @@ NO_OUTPUT = rule(
     "an output layer that was not found",
     "the layer that gives this model's output, and its size, was not found",
     "end the network with a layer whose size is written in this block, e.g. Dense(10, activation='softmax')",
+    why="The size of the output layer says how many classes or values there are, and each submodel gets a"
+    " part of them.",
     wrong="model.add(my_head)\n",
     right="model.add(keras.layers.Dense(10, activation='softmax'))\n",
 )
@@ -89,6 +102,8 @@ OUTPUT_TIED = rule(
     "an output layer whose size cannot change",
     "the output layer has to keep its size: {reason}",
     "let a Dense layer with a size of its own give the output",
+    why="A submodel's output is narrower than the original's. That is impossible where the output is, for"
+    " example, a sum with the input, which ties its size to the input's.",
     wrong="outputs = keras.layers.Add()([inputs, x])\n",
     right="outputs = keras.layers.Dense(64)(keras.layers.Add()([inputs, x]))\n",
 )
@@ -98,6 +113,8 @@ NO_CLASSES = rule(
     "the number of classes is not known",
     "the number of classes is not a constant here",
     "say it: --classes N, or classes=N behind the marker",
+    why="The classes are shared out before anything runs, so their number has to be known from the text"
+    " of the script.",
     wrong=_BLOCK.format("out = Dense(len(set(y)), activation='softmax')(x)"),
     right=_BLOCK.format("out = Dense(len(set(y)), activation='softmax')(x)").replace(
         "MULTICLASS\n", "MULTICLASS classes=10\n"
@@ -109,6 +126,7 @@ CLASSES_DIFFER = rule(
     "two different numbers of classes",
     "the output layer has {found} units, but classes={said} was given",
     "give the same number, or leave classes= out",
+    why="One of the two numbers is wrong, and the split would be wrong with it.",
     wrong=_RIGHT.replace("MULTICLASS\n", "MULTICLASS classes=12\n"),
     right=_RIGHT,
 )
@@ -119,6 +137,8 @@ PER_PIXEL = rule(
     "this network gives {what} a class of its own",
     "per-pixel and per-token classification cannot be split by classes: a sample has no single class; the network can"
     " be trained under a memory budget instead (-m 1 --budget)",
+    why="Multiclass decomposition gives each submodel the rows of its own classes. A sample whose every"
+    " pixel or token has its own class belongs to no single one.",
     wrong="outputs = Conv2D(21, 1, activation='softmax')(x)\n",
     right="outputs = Dense(21, activation='softmax')(GlobalAveragePooling2D()(x))\n",
 )
@@ -128,6 +148,8 @@ UNKNOWN_KIND = rule(
     "the kind of problem cannot be inferred",
     "the kind of this block is not clear from its output layer and loss",
     "write it behind BEGIN: #SKYNNET:BEGIN_MULTICLASS, _BINARYCLASS, _REGRESSION or _LOCAL_REGRESSION",
+    why="Each kind is decomposed in its own way. The kind is inferred from the output layer's activation"
+    " and the loss; a loss of one's own says nothing.",
     wrong="#SKYNNET:BEGIN\nmodel.compile('adam', my_loss)\n",
     right="#SKYNNET:BEGIN_REGRESSION\nmodel.compile('adam', my_loss)\n",
 )
@@ -137,6 +159,10 @@ INFERRED = rule(
     "an inferred kind",
     "the kind of this block is {kind}, from {evidence}",
     "write #SKYNNET:BEGIN_{word} to say it yourself",
+    why="A plain #SKYNNET:BEGIN leaves the kind to be inferred. What was taken is told, so that a wrong"
+    " guess is seen before a long training.",
+    wrong="#SKYNNET:BEGIN\n",
+    right="#SKYNNET:BEGIN_MULTICLASS\n",
 )
 REMOVED_FIT = rule(
     "SKN215",
@@ -144,6 +170,7 @@ REMOVED_FIT = rule(
     "a method that Keras removed",
     "{name} is not a method of Keras 3 models",
     "write {instead}",
+    why="Keras 3 has no such method any more: the script does not run as it is, split or not.",
     wrong="model.fit_generator(batches)\n",
     right="model.fit(batches)\n",
 )
@@ -176,6 +203,8 @@ IN_HEADER = rule(
     "training in a place where no statement can stand",
     "the training stands in a place that cannot be rewritten",
     "write it as a statement of its own: history = model.fit(...)",
+    why="The line that trains is replaced by statements, which cannot stand in the header of a loop, in a"
+    " condition or in a default value.",
     wrong="for loss in model.fit(x, y).history['loss']:\n",
     right="history = model.fit(x, y)\nfor loss in history.history['loss']:\n",
 )
@@ -185,6 +214,8 @@ TWICE = rule(
     "a block that is executed twice",
     "this block is executed more than once: {how}",
     "let the script run it once; for repeated trainings split the script once and change its seed",
+    why="A program trains one submodel of one network, once. It could not know which of several"
+    " executions it belongs to.",
     wrong="for seed in range(3):\n    main(seed)\n",
     right="main(0)\n",
 )
@@ -194,6 +225,10 @@ NOT_REACHED = rule(
     "a block that is never executed",
     "this block stands in a function that the script does not call",
     "call the function at the end of the script; arguments without a default are not known here",
+    why="The sizes in the block are read by following the script from its first line, and that never"
+    " comes here. Names that only a caller would give a value are unknown.",
+    wrong="def main():\n    #SKYNNET:BEGIN\n    model.fit(x, y)\n    #SKYNNET:END\n",
+    right="def main():\n    #SKYNNET:BEGIN\n    model.fit(x, y)\n    #SKYNNET:END\n\nmain()\n",
 )
 FILE_NAME = rule(
     "SKN221",
@@ -201,6 +236,8 @@ FILE_NAME = rule(
     "a path relative to the script",
     "__file__ names the program, not the script, when a program runs",
     "give the data a path relative to the working folder, or an absolute one",
+    why="The programs stand in a folder of their own, so a path that is built from __file__ leads there,"
+    " and not to the script's neighbours.",
     wrong="DATA = Path(__file__).parent / 'data.csv'\n",
     right="DATA = Path('data.csv')\n",
 )
@@ -210,6 +247,11 @@ KEPT = rule(
     "a layer that keeps its size",
     "this layer keeps its {old} {what}: {reason}",
     "nothing needs to be done",
+    why="Some layers are not narrowed: marked ones, those of two units or fewer, those whose width is"
+    " tied to the data, and dense and convolution layers beside an embedding (section 3.1 of the"
+    " Skynnet paper).",
+    wrong="x = Add()([inputs, Dense(64)(x)])  # the input has 64 values, so Dense stays\n",
+    right="x = Add()([Dense(64)(inputs), Dense(64)(x)])\n",
 )
 TWO_ROLES = rule(
     "SKN223",
@@ -217,6 +259,8 @@ TWO_ROLES = rule(
     "one line makes the output layer and others",
     "this line makes the output layer and layers whose size is not known before the run",
     "write the output layer on a line of its own",
+    why="The output layer gets the size of its own classes, other layers are divided by the factor. One"
+    " line cannot do both when its sizes are only known at run time.",
     wrong="for units in sizes + [10]:\n    x = Dense(units)(x)\n",
     right="for units in sizes:\n    x = Dense(units)(x)\nx = Dense(10)(x)\n",
 )
@@ -226,6 +270,8 @@ UNREACHED_FIT = rule(
     "training that sknc does not understand",
     "fit is called here on something that is not known to be a Keras model",
     "call fit on the model by the name that it was built under",
+    why="Another object's fit (a scaler, a tuner, a trainer) stays as it is; the network's is replaced."
+    " Where it is not known which one it is, nothing is guessed.",
     wrong="trainer.fit(x, y)\n",
     right="model.fit(x, y)\n",
 )
@@ -235,4 +281,8 @@ EPOCHS_UNSEEN = rule(
     "epochs that are not reduced",
     "the number of epochs is not written at this call and stays as it is",
     "write epochs= at the call, and a dense-only network trains 1/F of them",
+    why="Networks of dense layers alone train 1/F of the epochs (section 3.4 of the Skynnet paper); the"
+    " number is changed where it is written.",
+    wrong="model.fit(x, y, **settings)\n",
+    right="model.fit(x, y, epochs=settings['epochs'])\n",
 )
