@@ -99,8 +99,7 @@ KEEP_OUTPUT = rule(
     "an output layer marked to keep its size",
     "the output layer cannot keep its size: each submodel has outputs of its own",
     "remove #SKYNNET:KEEP from this line",
-    why="Every submodel answers for its own classes or values, so its output layer has their number of"
-    " units.",
+    why="Every submodel answers for its own classes or values, so its output layer has their number of units.",
     wrong="model.add(Dense(10, 'softmax'))  #SKYNNET:KEEP\n",
     right="model.add(Dense(10, 'softmax'))\n",
 )

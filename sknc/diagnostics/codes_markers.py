@@ -59,8 +59,7 @@ NO_BEGIN = rule(
     "an end without a block",
     "this #SKYNNET:END closes no block",
     "put #SKYNNET:BEGIN above the block's first line, or remove this line",
-    why="Markers come in pairs. One that is left over usually means that its BEGIN was removed or"
-    " misspelt.",
+    why="Markers come in pairs. One that is left over usually means that its BEGIN was removed or misspelt.",
     wrong=_RIGHT.split("\n", 1)[1],
     right=_RIGHT,
 )
@@ -112,8 +111,7 @@ IN_BRACKETS = rule(
     "a marker inside brackets",
     "this marker stands inside an expression (the statement of line {line})",
     "put it above or below the whole statement",
-    why="A line of code takes the marker's place in the programs, and inside an expression no statement"
-    " can stand.",
+    why="A line of code takes the marker's place in the programs, and inside an expression no statement can stand.",
     wrong="model.fit(\n    x, y,\n    #SKYNNET:END\n)\n",
     right="model.fit(\n    x, y,\n)\n#SKYNNET:END\n",
 )

@@ -113,8 +113,7 @@ NO_CLASSES = rule(
     "the number of classes is not known",
     "the number of classes is not a constant here",
     "say it: --classes N, or classes=N behind the marker",
-    why="The classes are shared out before anything runs, so their number has to be known from the text"
-    " of the script.",
+    why="The classes are shared out before anything runs, so their number has to be known from the text of the script.",
     wrong=_BLOCK.format("out = Dense(len(set(y)), activation='softmax')(x)"),
     right=_BLOCK.format("out = Dense(len(set(y)), activation='softmax')(x)").replace(
         "MULTICLASS\n", "MULTICLASS classes=10\n"
