@@ -61,8 +61,8 @@ class Progress:
     metrics: dict[str, float] = dataclasses.field(default_factory=dict)
     parameters: int | None = None
     done: bool = False
-    began: float | None = None
-    last: float | None = None
+    first: tuple[float, float] | None = None
+    last: tuple[float, float] | None = None
 
     def apply(self, event: Mapping[str, Any]) -> None:
         """Take one event.
@@ -73,12 +73,15 @@ class Progress:
         kind = event["event"]
         now = _number(event.get("time"))
         if kind == "start":
-            self.epoch, self.fraction, self.began = 0, 0.0, now
+            self.epoch, self.fraction, self.loss, self.first, self.last = 0, 0.0, None, None, None
+            self.metrics.clear()
             self.parameters = _whole(event.get("parameters")) or self.parameters
         self.epochs = _whole(event.get("epochs")) or self.epochs
-        self.last = now if now is not None else self.last
         if kind in ("epoch", "batch"):
             self._measure(kind, event)
+            if now is not None:
+                self.last = (now, self.fraction)
+                self.first = self.first or self.last
         elif kind == "done":
             self.done = True
 
@@ -98,16 +101,19 @@ class Progress:
             self.fraction = max(self.fraction, min(1.0, (complete + inside) / self.epochs))
 
     def seconds_left(self, now: float | None = None) -> float | None:
-        """Return the seconds that the running training still needs at the pace so far, or None.
+        """Return the seconds that the running training still needs at its pace since its first step, or None.
 
         Args:
             now: the time; the last event's when None.
         """
-        if self.began is None or self.last is None or not 0 < self.fraction <= 1:
+        # The first step compiles the network; at its pace the rest would seem to take for ever.
+        if self.first is None or self.last is None:
             return None
-        total = (self.last - self.began) / self.fraction
-        spent = (self.last if now is None else max(now, self.last)) - self.began
-        return max(0.0, total - spent)
+        passed, done = self.last[0] - self.first[0], self.last[1] - self.first[1]
+        if passed <= 0 or done <= 0:
+            return None
+        since = 0.0 if now is None else max(0.0, now - self.last[0])
+        return max(0.0, (1.0 - self.last[1]) * passed / done - since)
 
     def accuracy(self) -> float | None:
         """Return the first measure that is an accuracy, on the validation data when there is one."""

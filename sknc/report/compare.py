@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from sknc.engines.report import Report
+from sknc.engines.report import Report, number
 
 
 @dataclasses.dataclass(frozen=True)
@@ -53,7 +53,10 @@ def comparison(report: Report) -> Comparison | None:
         report: a run's report.
     """
     original = report.original
-    if original is None or original.status != "finished" or not original.seconds:
+    if original is None or original.status != "finished":
+        return None
+    whole = _original_seconds(report)
+    if not whole:
         return None
     times = [row.seconds for row in report.rows if row.seconds is not None and row.status == "finished"]
     if not times or len(times) < len(report.rows):
@@ -62,7 +65,18 @@ def comparison(report: Report) -> Comparison | None:
     return Comparison(
         sum(times),
         max(times),
-        original.seconds,
+        whole,
         threads.pop() if len(threads) == 1 else 0,
         original.threads,
     )
+
+
+def _original_seconds(report: Report) -> float | None:
+    """Return the seconds of all of the original's trainings; None when they are not all known."""
+    blocks = report.original_said.get("blocks")
+    if isinstance(blocks, list):
+        times = [number(entry.get("seconds")) for entry in blocks if isinstance(entry, dict)]
+        known = [time for time in times if time is not None]
+        return sum(known) if len(known) == len(report.split.blocks) else None
+    one = report.original.seconds if report.original is not None else None
+    return one if len(report.split.blocks) == 1 else None

@@ -62,7 +62,7 @@ class Watcher:
             return
         if now - self._said.get(task.name, 0.0) >= _PLAIN_SECONDS:
             self._said[task.name] = now
-            self._print(f"{task.name}: {_describe(progress, progress.seconds_left(time.time()))}")
+            self._print(f"{task.name}: {_describe(progress)}")
 
     def output(self, task: Task, data: bytes) -> None:
         """A streamed program printed something: pass it on."""
@@ -154,13 +154,16 @@ class Watcher:
 
 def _cells(progress: Progress) -> tuple[RenderableType, ...]:
     bar = ProgressBar(total=1.0, completed=progress.fraction, width=16)
+    return bar, _epoch(progress), _measures(progress), _left(progress)
+
+
+def _describe(progress: Progress) -> str:
+    return ", ".join(part for part in (_epoch(progress), _measures(progress), _left(progress)) if part)
+
+
+def _left(progress: Progress) -> str:
     left = progress.seconds_left(time.time())
-    return bar, _epoch(progress), _measures(progress), f"{seconds(left)} left" if left is not None else ""
-
-
-def _describe(progress: Progress, left: float | None) -> str:
-    parts = [_epoch(progress), _measures(progress), f"{seconds(left)} left" if left is not None else ""]
-    return ", ".join(part for part in parts if part)
+    return "" if left is None or progress.fraction >= 1 else f"{seconds(left)} left"
 
 
 def _epoch(progress: Progress) -> str:

@@ -25,6 +25,9 @@ def show(report: Report, console: Console) -> None:
         console: where to.
     """
     console.print(_table(report))
+    if any(row.accuracy is not None or row.loss is not None for row in report.rows):
+        note = "a submodel's accuracy and loss: on its own task, after its last epoch"
+        console.print(Text(note, style="dim"), soft_wrap=True)
     ratio = comparison(report)
     if ratio is not None:
         console.print(Text(str(ratio)), soft_wrap=True)
@@ -86,7 +89,7 @@ def _measured(
 ) -> Iterator[tuple[dict[str, str], str]]:
     """Yield the row of the composed model or of the original, for one block."""
     measures = block_measures(said, index)
-    label = f"{name} (block {index})" if several else name
+    label = f"{name} (block {index + 1})" if several else name
     cells = _cells(label, row)
     if name == "composed":
         # The composer trains nothing; its seconds are not comparable with any other.

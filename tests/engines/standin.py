@@ -127,7 +127,7 @@ def environment(**own: str) -> dict[str, str]:
         "NO_COLOR",
     )
     kept = {name: value for name, value in os.environ.items() if name not in odd}
-    return {**kept, "PYTHONDONTWRITEBYTECODE": "1", **own}
+    return {**kept, "PYTHONDONTWRITEBYTECODE": "1", "CUDA_VISIBLE_DEVICES": "-1", **own}
 
 
 _WITHOUT_PRIVILEGE = """import ctypes, os, sys
@@ -151,7 +151,7 @@ def sknc(
     if plain_user:
         words = [sys.executable, "-c", _WITHOUT_PRIVILEGE, *words]
     return subprocess.run(
-        words, capture_output=True, text=True, timeout=60, cwd=cwd, env=environment(**own), check=False
+        words, capture_output=True, text=True, timeout=300, cwd=cwd, env=environment(**own), check=False
     )
 
 

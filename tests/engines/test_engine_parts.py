@@ -40,13 +40,16 @@ def test_progress_of_a_training() -> None:
         progress.apply(event)
     assert (progress.epoch, progress.epochs, progress.parameters, progress.loss) == (1, 4, 10, 9.0)
     assert progress.fraction == pytest.approx(1 / 8)
-    # An eighth took one second.
-    assert progress.seconds_left() == pytest.approx(7.0)
-    assert progress.seconds_left(103.0) == pytest.approx(5.0)
-    progress.apply({"event": "epoch", "epoch": 1, "loss": 3.0, "metrics": {"acc": 0.5, "val_acc": 0.4}, "time": 102.0})
+    # One point tells no pace, and the step that led to it compiled the network.
+    assert progress.seconds_left() is None
+    said = {"event": "epoch", "epoch": 1, "loss": 3.0, "metrics": {"acc": 0.5, "val_acc": 0.4}, "time": 103.0}
+    progress.apply(said)
     assert progress.fraction == pytest.approx(1 / 4)
     assert (progress.loss, progress.accuracy()) == (3.0, 0.4)
-    assert progress.seconds_left() == pytest.approx(6.0)
+    # An eighth took two seconds; six are left.
+    assert progress.seconds_left() == pytest.approx(12.0)
+    assert progress.seconds_left(105.0) == pytest.approx(10.0)
+    assert progress.seconds_left(1000.0) == 0.0
     progress.apply({"event": "done"})
     assert progress.done
 
@@ -54,12 +57,16 @@ def test_progress_of_a_training() -> None:
 def test_a_second_training_starts_over() -> None:
     progress = Progress()
     progress.apply({"event": "start", "epochs": 2, "time": 0.0})
-    progress.apply({"event": "epoch", "epoch": 2, "time": 10.0})
+    progress.apply({"event": "epoch", "epoch": 1, "loss": 1.0, "metrics": {"acc": 1.0}, "time": 5.0})
+    progress.apply({"event": "epoch", "epoch": 2, "loss": 1.0, "metrics": {"acc": 1.0}, "time": 10.0})
     assert progress.seconds_left() == 0.0
     progress.apply({"event": "start", "epochs": 5, "time": 20.0})
     assert (progress.fraction, progress.epochs, progress.seconds_left()) == (0.0, 5, None)
+    # What the first one measured is not the second one's.
+    assert (progress.loss, progress.accuracy()) == (None, None)
     progress.apply({"event": "epoch", "epoch": 1, "time": 21.0})
-    assert progress.seconds_left() == pytest.approx(4.0)
+    progress.apply({"event": "epoch", "epoch": 2, "time": 22.0})
+    assert progress.seconds_left() == pytest.approx(3.0)
 
 
 def test_odd_events_do_no_harm() -> None:

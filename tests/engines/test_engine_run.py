@@ -17,7 +17,9 @@ def test_a_whole_run(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     # The composer's output comes first and unchanged, then the table.
     assert done.stdout.startswith("composing\nprediction: 7\n")
-    lines = [line.split() for line in done.stdout.splitlines()[2:]]
+    *rows, note = done.stdout.splitlines()[2:]
+    lines = [line.split() for line in rows]
+    assert note == "a submodel's accuracy and loss: on its own task, after its last epoch"
     assert lines[0] == ["program", "parameters", "seconds", "accuracy", "loss"]
     assert [line[0] for line in lines[1:]] == [
         "submodel_00.py",
@@ -109,8 +111,8 @@ def test_blocks_are_trained_in_order(tmp_path: Path) -> None:
     assert order[2:] == ["b1_submodel_00.py", "compose.py"]
     finished = {path.parent.name[:14]: path.stat().st_mtime for path in (folder / "artifacts").glob("*/result.json")}
     assert finished["b0_submodel_00"] < finished["b1_submodel_00"]
-    assert "composed (block 0)" in done.stdout
     assert "composed (block 1)" in done.stdout
+    assert "composed (block 2)" in done.stdout
 
 
 def test_jobs_run_at_once_and_share_the_threads(tmp_path: Path) -> None:
