@@ -132,12 +132,16 @@ def check_regression(model: Any, shape: Shape, wanted: Shape) -> None:
         pairs = list(zip(shape[1:], wanted[1:], strict=True))
         if all(mine is None or theirs is None or mine == theirs for mine, theirs in pairs):
             return
+    image = len(shape) == len(wanted) > 2
     if len(shape) == 2 and len(wanted) == 2:
         raise ProgramError(
             f"{_named(model)} has {shape[-1]} units, this submodel's part of the targets has {wanted[-1]}"
         )
     raise ProgramError(
-        f"{_named(model)} has shape {tuple(shape[1:])}, this submodel's part of the targets has {tuple(wanted[1:])}"
+        f"{_named(model)} has shape {tuple(shape[1:])}, this submodel's part of the targets has {tuple(wanted[1:])}",
+        "networks that halve and double an image need patches of even size: choose M so that they are"
+        if image
+        else None,
     )
 
 

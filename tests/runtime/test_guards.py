@@ -99,6 +99,17 @@ def test_regression_outputs_have_the_parts_width(begin, data) -> None:
         skn_runtime.fit(spy(10), x, np.zeros((60, 2, 10)), verbose=0)
 
 
+def test_image_outputs_of_another_size_say_what_patches_need(begin) -> None:
+    inputs = keras.Input((6, 5, 1))
+    halved = keras.layers.UpSampling2D(2)(keras.layers.MaxPooling2D(2)(inputs))
+    model = keras.Model(inputs, halved)
+    model.compile(optimizer="sgd", loss="mse")
+    images = np.zeros((4, 12, 5, 1))
+    begin(kind="local_regression", grid=[2, 1], part=[0, 2])
+    with pytest.raises(skn_runtime.ProgramError, match=r"has shape \(6, 4, 1\), .*\(6, 5, 1\)\n.*patches of even size"):
+        skn_runtime.fit(model, images, images, verbose=0)
+
+
 def test_one_block_trains_one_model(begin, data) -> None:
     begin()
     first, again = spy(), spy()
