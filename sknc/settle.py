@@ -62,8 +62,8 @@ class Settled:
         found: dict[str, list[Any]] = {}
         solved = self.widths(output)
         for layer in self.reading.layers:
-            for argument in (*layer.slots, *layer.computed):
-                old, new = self._old_new(layer, argument, solved)
+            for variable in (*layer.slots.values(), *layer.computed.values()):
+                old, new = self._old_new(variable, solved)
                 name = constant(layer.args.get("name")) or f"{layer.name}"
                 key, count = str(name), 1
                 while key in found:
@@ -72,19 +72,14 @@ class Settled:
                 found[key] = [old, new]
         return found
 
-    def _old_new(self, layer: Any, argument: str, solved: dict[int, Width]) -> tuple[Any, Any]:
-        slots = self.reading.graph.slots
-        if argument in layer.slots:
-            width = solved[layer.slots[argument]]
-            site = slots[layer.slots[argument]].site
-            text = self.source.text(site) if isinstance(site, cst.CSTNode) else ""
-            old = text if width.old is None else width.old
-            if width.new is not None or width.action not in ("reduce", "output"):
-                return old, old if width.new is None else width.new
-            divisor = len(self.decision.shares) if width.action == "output" else self.width_factor
-            return old, f"({text}) / {widths.number(divisor)}"
-        size = layer.computed[argument]
-        return size.compute(lambda v: slots[v].base), size.compute(lambda v: solved[v].new if v in solved else None)
+    def _old_new(self, variable: int, solved: dict[int, Width]) -> tuple[Any, Any]:
+        width, slot = solved[variable], self.reading.graph.slots[variable]
+        text = self.source.text(slot.site) if isinstance(slot.site, cst.CSTNode) else None
+        old = text if width.old is None else width.old
+        if width.new is not None or width.action not in ("reduce", "output"):
+            return old, old if width.new is None else width.new
+        divisor = len(self.decision.shares) if width.action == "output" else self.width_factor
+        return old, f"({text}) / {widths.number(divisor)}"
 
 
 def _keeps_widths(reading: BlockReading) -> bool:
@@ -242,6 +237,11 @@ class _Settling:
         reading, kind, count = self.reading, self.reading.kind, self.requested
         if count == 1:
             return decide.whole(kind, None)
+        if reading.rank is not None and reading.rank > 3 and not (reading.width or 0) >= count:
+            problem = f"outputs with {reading.rank} axes cannot be cut into patches"
+            hint = "let the network give images (height, width, channels), or as many channels as submodels"
+            self.fail(codes.NOT_CUT.at(self._output_place(), problem=problem, hint=hint))
+            return None
         if reading.rank is not None and reading.rank >= 3 and not (reading.width or 0) >= count:
             shape = reading.model.outputs[0].shape or ()
             height, width = (reading.graph.base(dim) for dim in shape[-3:-1])
@@ -291,19 +291,25 @@ class _Settling:
 
     def _width_factor(self, decision: Decision, output: int | None) -> float:
         reading, embedded = self.reading, _keeps_widths(self.reading)
-        solved = reading.graph.solve(decision.factor, output, decision.shares[0].output, embedded)
-        reduced = [w.old for v, w in solved.items() if v in reading.slots and w.action == "reduce" and w.old]
-        for layer in reading.layers:
-            for size in layer.computed.values():
-                old = size.compute(lambda v: reading.graph.slots[v].base)
-                moved = size.compute(lambda v: solved[v].new if v in solved else None)
-                if old is not None and old != moved:
-                    reduced.append(int(old))
+        graph, first = reading.graph, decision.shares[0].output
+        self._keep_vanishing(decision, output, embedded)
+        solved = graph.solve(decision.factor, output, first, embedded)
+        mine = [w for v, w in solved.items() if v in reading.slots and w.action in ("reduce", "computed")]
+        reduced = [w.old for w in mine if w.old and w.old != w.new]
         factor = cap_factor(decision.factor, reduced)
         if factor != decision.factor:
             numbers = {"used": widths.number(factor), "factor": widths.number(decision.factor)}
             self.fail(codes.CAPPED.at(self.begin, **numbers))
         return factor
+
+    def _keep_vanishing(self, decision: Decision, output: int | None, embedded: bool) -> None:
+        """Keep widths from which the script computes one that would fall below 2 (`filters // 16`)."""
+        graph = self.reading.graph
+        factor = decision.factor
+        for variable, width in graph.solve(factor, output, decision.shares[0].output, embedded).items():
+            small = width.new is None or width.new < min(width.old or 2, 2)
+            if width.action == "computed" and width.old is not None and width.old != width.new and small:
+                graph.fix(Dim.var(variable), "a size that is computed from it would become too small")
 
     def _epochs(self, decision: Decision) -> float:
         said = self.reading.block.begin.keys.get("epochs")
@@ -328,8 +334,8 @@ class _Settling:
                 continue
             shown.add(slot.site)
             what = "filters" if slot.role == "conv" else "units"
-            old = "size, its" if width.old is None else str(width.old)
-            self.fail(codes_script.KEPT.at(self.source.at(slot.site), old=old, what=what, reason=width.reason))
+            size = f"its {width.old} {what}" if width.old is not None else "its size"
+            self.fail(codes_script.KEPT.at(self.source.at(slot.site), size=size, reason=width.reason))
         if not any(w.action in ("reduce", "derived") for w in mine.values()):
             reasons = {w.reason for _, w in kept if w.reason} or {"it has no layers of its own to narrow"}
             self.fail(codes.NOT_REDUCED.at(self.begin, reason="; ".join(sorted(reasons))))

@@ -14,7 +14,11 @@ from typing import Literal
 
 from sknc.decompose.factor import reduce_width
 
-Role = Literal["dense", "conv", "recurrent", "embedding", "reshape", "compare", "output"]
+Role = Literal["dense", "conv", "recurrent", "embedding", "reshape", "compare", "output", "computed"]
+
+
+Compute = Callable[[Callable[[int], float | None]], float | None]
+"""A number, given the width of each variable."""
 
 
 @dataclass(frozen=True)
@@ -91,12 +95,16 @@ class Slot:
         role: what kind of layer it belongs to.
         site: identifies the place in the text; several slots share one when a line is executed more than once.
         layer: the name to show for it.
+        compute: for a width that the script computes from others (`filters // 16`), the way to it; it has no site.
+        needs: the variables that it is computed from.
     """
 
     base: int | None
     role: Role
     site: object
     layer: str
+    compute: Compute | None = None
+    needs: tuple[int, ...] = ()
 
 
 @dataclass
@@ -113,14 +121,15 @@ class Width:
 
     Attributes:
         old, new: the widths; None when they are known at run time only.
-        action: "keep", "reduce", "output" (the submodel's own size) or "derived" (set by an equation).
+        action: "keep", "reduce", "output" (the submodel's own size), "derived" (set by an equation) or "computed" (by
+            the script itself).
         reason: why it is kept, for people.
         multiple: the new width is a multiple of this.
     """
 
     old: int | None
     new: int | None
-    action: Literal["keep", "reduce", "output", "derived"]
+    action: Literal["keep", "reduce", "output", "derived", "computed"]
     reason: str = ""
     multiple: int = 1
 
@@ -147,8 +156,18 @@ class WidthGraph:
 
     def slot(self, base: int | None, role: Role, site: object, layer: str) -> int:
         """Add a width that stands in the text and return its variable."""
+        return self._add(Slot(base, role, site, layer))
+
+    def computed(self, compute: Compute, needs: Iterable[int], layer: str) -> int:
+        """Add a width that the script computes from others and return its variable."""
+        base = compute(lambda variable: self.slots[variable].base)
+        return self._add(
+            Slot(None if base is None else int(base), "computed", None, layer, compute, tuple(dict.fromkeys(needs)))
+        )
+
+    def _add(self, slot: Slot) -> int:
         number = len(self.slots)
-        self.slots[number] = Slot(base, role, site, layer)
+        self.slots[number] = slot
         self._root[number] = number
         self._classes[number] = _Class([number])
         return number
@@ -162,9 +181,12 @@ class WidthGraph:
 
     def fix(self, dim: Dim, why: str) -> None:
         """Keep every width that a size depends on."""
-        for variable in dim.variables:
-            group = self._classes[self.find(variable)]
-            group.fixed = group.fixed or why
+        todo = list(dim.variables)
+        while todo:
+            group = self._classes[self.find(todo.pop())]
+            if not group.fixed:
+                group.fixed = why
+                todo += [need for member in group.members for need in self.slots[member].needs]
 
     def multiple(self, dim: Dim, of: int, why: str) -> None:
         """Demand that a size stays a multiple of a number (groups of a convolution)."""
@@ -204,8 +226,12 @@ class WidthGraph:
         if kept.derived is not None and gone.derived is not None and kept.derived != gone.derived:
             self.fix(kept.derived, why)
             self.fix(gone.derived, why)
+        computed = [m for m in (*kept.members, *gone.members) if self.slots[m].compute is not None]
         kept.members += gone.members
-        kept.fixed = kept.fixed or gone.fixed
+        for fixed in (kept.fixed, gone.fixed, why if computed else ""):
+            if fixed:
+                kept.fixed = ""
+                self.fix(Dim.var(left), fixed)
         kept.multiple = math.lcm(kept.multiple, gone.multiple)
         kept.derived = kept.derived or gone.derived
 
@@ -234,13 +260,15 @@ class WidthGraph:
                 seen.add(root)
                 derived = self._classes[root].derived
                 todo += derived.variables if derived else ()
+                todo += [need for member in self._classes[root].members for need in self.slots[member].needs]
         return seen
 
     def sites(self) -> Iterator[tuple[object, list[int]]]:
         """Yield each place in the text with the slots that share it."""
         by_site: dict[object, list[int]] = {}
         for number, slot in self.slots.items():
-            by_site.setdefault(slot.site, []).append(number)
+            if slot.compute is None:
+                by_site.setdefault(slot.site, []).append(number)
         yield from by_site.items()
 
     def solve(
@@ -347,6 +375,9 @@ class _Solver:
     def _width(self, number: int) -> Width:
         root = self.graph.find(number)
         group, slot = self.graph.group(root), self.graph.slots[number]
+        if slot.compute is not None:
+            value = slot.compute(lambda variable: self._width(variable).new)
+            return Width(slot.base, None if value is None else int(value), "computed")
         if root == self.output:
             return Width(slot.base, self.new_output, "output")
         if root in self.kept:

@@ -244,7 +244,7 @@ KEPT = rule(
     "SKN222",
     "info",
     "a layer that keeps its size",
-    "this layer keeps its {old} {what}: {reason}",
+    "this layer keeps {size}: {reason}",
     "nothing needs to be done",
     why="Some layers are not narrowed: marked ones, those of two units or fewer, those whose width is"
     " tied to the data, and dense and convolution layers beside an embedding (section 3.1 of the"

@@ -11,6 +11,7 @@ from sknc.decompose.widths import Width
 from sknc.rewrite import inputs, paths, training, widths
 from sknc.rewrite.copies import copies, holds
 from sknc.rewrite.text import Edit, Hole, wrap
+from sknc.script.files import own_files
 from sknc.script.reading import BlockReading
 from sknc.script.source import Source
 from sknc.script.values import whole
@@ -54,7 +55,7 @@ def submodel(
         edits += inputs.reshape_edits(source, reading)
     if reading.generator_node is not None:
         edits += wrap(*source.span(reading.generator_node), "skn_runtime.generator_classes(", ")")
-    ending = training.ending(source, reading, paths.own(source, reading))
+    ending = training.ending(source, reading, own_files(source, reading.events))
     return _placed(source, reading, [*edits, *ending.edits]), ending
 
 

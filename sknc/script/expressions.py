@@ -9,7 +9,7 @@ import libcst as cst
 
 from sknc.script import network, python, tensors
 from sknc.script.interpreter import Interpreter
-from sknc.script.layers import LAYERS
+from sknc.script.layers import LAYERS, STAR_NAMES
 from sknc.script.values import (
     UNKNOWN,
     Arguments,
@@ -97,7 +97,7 @@ def _name(interp: Interpreter, node: cst.Name, env: Env) -> Value:
         return Const({"True": True, "False": False, "None": None}[name])
     for module in reversed(interp.star_imports):
         full = network.keras_name(f"{module}.{name}")
-        if full.startswith("keras.") and (name in LAYERS or name in ("Input", "Sequential", "Model")):
+        if full.startswith("keras.") and (name in LAYERS or name in STAR_NAMES):
             return Ref(full)
     return Ref(f"builtins.{name}") if name in _BUILTINS else UNKNOWN
 
@@ -133,6 +133,8 @@ def attribute(interp: Interpreter, owner: Value, name: str) -> Value:
         shape = tensors.shape_attribute(interp, owner, name)
         if shape is not None:
             return shape
+    if isinstance(owner, Bound) and isinstance(owner.owner, Layer) and name == "assign":
+        return Bound(owner.owner, "set_weights")
     if isinstance(owner, (Seq, Mapping, Const, Model, Layer, Tensor, Function, Instance, Made)):
         return Bound(owner, name)
     return Bound(owner, name) if name in _METHODS_OF_MODELS else UNKNOWN
@@ -376,7 +378,7 @@ def _dict_comprehension(interp: Interpreter, node: cst.DictComp, env: Env) -> Va
 
 
 def _comprehend(interp: Interpreter, loop: cst.CompFor, env: Env, body: Callable[[], None]) -> bool:
-    from sknc.script.statements import assign
+    from sknc.script.assignments import assign
 
     items = python.iterate(evaluate(interp, loop.iter, env))
     complete = items is not None and len(items) <= python.LIMIT

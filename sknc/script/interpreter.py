@@ -90,8 +90,11 @@ class Interpreter:
         made_in: the block that each layer, model and object was made in; None is outside.
         slot_block: the block that each width belongs to.
         slot_frames: what was being executed when it was made.
-        graphs: the graph as it stood at the end of each block.
+        graphs: the graph as it stood at the last training of each block: what happens to tensors later is no matter.
         entered: how often each block was executed.
+        peeks: how often a network was tried out on data.
+        handed: functions and classes that a block handed to code that cannot be seen, with that code's name.
+        made_by: how the class of an object was called.
         uncertain: when each branch or loop began of which it is not known whether it is executed.
         shared_names: names that functions set from inside (`global`), whose numbers are never taken for granted.
     """
@@ -121,6 +124,9 @@ class Interpreter:
     star_imports: list[str] = field(default_factory=list)
     steps: int = 0
     uncertain: list[int] = field(default_factory=list)
+    peeks: int = 0
+    handed: list[tuple[cst.CSTNode, str]] = field(default_factory=list)
+    made_by: dict[int, cst.BaseExpression] = field(default_factory=dict)
     shared_names: frozenset[str] = frozenset()
     _first: dict[int, int] = field(default_factory=dict)
     _last: dict[int, int] = field(default_factory=dict)
@@ -147,7 +153,7 @@ class Interpreter:
         """Note that a statement was executed: it may be the last of a block."""
         index = self._last.get(id(statement))
         if index is not None and self.block == index:
-            self.graphs[index] = self.graph.clone()
+            self.graphs.setdefault(index, self.graph.clone())
             self.block = None
 
     @contextmanager
@@ -247,8 +253,11 @@ class Interpreter:
 
 def same(one: Value, other: Value) -> bool:
     """Say whether two values are surely the same."""
-    from sknc.script.values import plain
+    from sknc.script.network import keras_name
+    from sknc.script.values import Ref, plain
 
+    if isinstance(one, Ref) and isinstance(other, Ref):
+        return keras_name(one.name) == keras_name(other.name)
     try:
         return bool(plain(one) == plain(other))
     except ValueError:

@@ -63,11 +63,9 @@ for _rank in (1, 2, 3):
     LAYERS[f"Conv{_rank}DTranspose"] = LayerRule("conv_transpose", _FILTERS, _rank)
     LAYERS[f"DepthwiseConv{_rank}D"] = LayerRule("depthwise", rank=_rank)
     LAYERS[f"ConvLSTM{_rank}D"] = LayerRule("conv_lstm", _FILTERS, _rank)
-    for _kind in ("Max", "Average"):
-        for _name in (f"{_kind}Pooling{_rank}D", f"{_kind[:3]}Pool{_rank}D", f"{_kind}Pool{_rank}D"):
-            LAYERS[_name] = LayerRule("pool", rank=_rank)
-        for _name in (f"Global{_kind}Pooling{_rank}D", f"Global{_kind}Pool{_rank}D"):
-            LAYERS[_name] = LayerRule("global_pool", rank=_rank)
+    for _name in ("MaxPooling", "MaxPool", "AveragePooling", "AvgPool"):
+        LAYERS[f"{_name}{_rank}D"] = LayerRule("pool", rank=_rank)
+        LAYERS[f"Global{_name}{_rank}D"] = LayerRule("global_pool", rank=_rank)
     for _name in ("UpSampling", "ZeroPadding", "Cropping"):
         LAYERS[f"{_name}{_rank}D"] = LayerRule("spatial_unknown", rank=_rank)
 for _name in ("Add", "Subtract", "Multiply", "Average", "Maximum", "Minimum"):
@@ -118,3 +116,6 @@ WRITERS = {
     "BackupAndRestore": ("backup_dir", 0),
 }
 """Callbacks that write files: the argument that names the path."""
+
+STAR_NAMES = frozenset({"Input", "Sequential", "Model", "load_model", *MERGE_FUNCTIONS, *WRITERS})
+"""What `from keras... import *` brings, besides the layers."""

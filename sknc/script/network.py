@@ -17,6 +17,7 @@ from sknc.script.values import (
     Function,
     Instance,
     Layer,
+    Made,
     Mapping,
     Model,
     Seq,
@@ -55,8 +56,7 @@ def make_layer(interp: Interpreter, name: str, args: Arguments, node: cst.CSTNod
     for argument, position, role in rule.slots if rule else ():
         given, expression = args.get(argument, position), args.node(argument, position)
         if isinstance(given, Size):
-            layer.sizes[argument] = given.dim
-            layer.computed[argument] = given
+            layer.sizes[argument] = _computed(interp, layer, argument, given)
         elif given is not None and expression is not None:
             variable = interp.add_slot(layer, argument, whole(given), role, expression)
             _keep(interp, layer, variable)
@@ -64,9 +64,47 @@ def make_layer(interp: Interpreter, name: str, args: Arguments, node: cst.CSTNod
         _reshape_slot(interp, layer)
     if rule and rule.shape in ("bidirectional", "time_distributed", "wrapped"):
         layer.inner = args.get("layer", 0)
+        _tie_backward(interp, layer)
+    _given_weights(interp, layer)
     _note_input(interp, layer)
     interp.made(layer)
     return layer
+
+
+def _computed(interp: Interpreter, layer: Layer, argument: str, size: Size) -> Dim:
+    """The width of a layer that the script computes from other widths of the network."""
+    if all(coefficient is not None for coefficient, _ in size.dim.terms) and size.dim.single is not None:
+        return size.dim
+    variable = interp.graph.computed(size.compute, size.dim.variables, layer.name)
+    interp.slot_block[variable] = interp.block
+    interp.slot_frames[variable] = tuple(interp.frames)
+    layer.computed[argument] = variable
+    return Dim.var(variable)
+
+
+def _given_weights(interp: Interpreter, layer: Layer) -> None:
+    """Weights that are given have the size that they have."""
+    constants = [
+        value
+        for name, value in layer.args.keywords.items()
+        if name.endswith("initializer") and isinstance(value, Made) and value.name.endswith((".Constant", ".constant"))
+    ]
+    numbers = [isinstance(constant(value.args.get("value", 0)), (int, float)) for value in constants]
+    given = layer.args.keywords.get("weights")
+    if not all(numbers) or (given is not None and not isinstance(given, Const)):
+        keep_layer(interp, layer, "its weights are given")
+
+
+def keep_layer(interp: Interpreter, layer: Value, why: str) -> None:
+    """Keep the widths of a layer, or of all layers of a model."""
+    if isinstance(layer, Layer):
+        for dim in (*(Dim.var(v) for v in layer.slots.values()), *layer.sizes.values()):
+            interp.graph.fix(dim, why)
+        if layer.inner is not None:
+            keep_layer(interp, layer.inner, why)
+    elif isinstance(layer, (Model, Seq)):
+        for inner in layer.layers if isinstance(layer, Model) else layer.items:
+            keep_layer(interp, inner, why)
 
 
 def _keep(interp: Interpreter, layer: Layer, variable: int) -> None:
@@ -80,9 +118,19 @@ def _keep(interp: Interpreter, layer: Layer, variable: int) -> None:
                 interp.graph.fix(Dim.var(variable), "it is marked with KEEP")
 
 
+def _tie_backward(interp: Interpreter, layer: Layer) -> None:
+    forward, backward = layer.inner, layer.args.get("backward_layer")
+    if isinstance(forward, Layer) and isinstance(backward, Layer):
+        pair = [one.slots["units"] for one in (forward, backward) if "units" in one.slots]
+        if len(pair) == 2:
+            interp.graph.equal(Dim.var(pair[0]), Dim.var(pair[1]), "its backward layer has a fixed size")
+
+
 def _reshape_slot(interp: Interpreter, layer: Layer) -> None:
     target = layer.args.get("target_shape", 0)
-    if isinstance(target, Seq) and target.items and target.nodes and target.nodes[-1] is not None:
+    if isinstance(target, Seq) and target.items and isinstance(target.items[-1], Size):
+        layer.sizes["target_shape"] = _computed(interp, layer, "target_shape", target.items[-1])
+    elif isinstance(target, Seq) and target.items and target.nodes and target.nodes[-1] is not None:
         size = whole(target.items[-1])
         if size is not None and size > 1:
             variable = interp.add_slot(layer, "target_shape", size, "reshape", target.nodes[-1])
@@ -154,11 +202,13 @@ def apply(interp: Interpreter, callee: Value | None, args: Arguments) -> Value:
         from sknc.script.calls import call
 
         return call(interp, callee, args, None)
+    from sknc.script.library import hand_over
     from sknc.script.mutate import forget_items
 
     for value in (*args.positional, *args.keywords.values()):
         interp.fix_value(value, "what is done to it is not known")
         forget_items(value)
+        hand_over(interp, value, "something that is not known")
     return UNKNOWN
 
 
@@ -249,6 +299,9 @@ def _apply_lambda(interp: Interpreter, layer: Layer, args: Arguments, inputs: li
 
 def _apply_model(interp: Interpreter, model: Model, args: Arguments) -> Value:
     inputs = [t for value in (*args.positional, *args.keywords.values()) for t in tensors(value)]
+    if model.layers and args.positional and all(isinstance(value, Unknown) for value in args.positional):
+        interp.peeks += 1
+        return UNKNOWN  # data, not a symbolic tensor: the network is only tried out
     if model.instance is not None and not model.outputs:
         return call_method(interp, model, "call", args)
     if model.sequential:

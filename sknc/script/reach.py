@@ -106,12 +106,13 @@ class Reach:
         for frame in way:
             if frame.what not in ("call", "class") or self._definition(frame.node) is not definition:
                 continue
+            callee = self._constructor(frame) if isinstance(definition, cst.ClassDef) else frame.callee
+            if isinstance(callee, cst.Name):
+                if callee.value != definition.name.value:
+                    names.add(callee.value)
+                return True
             if frame.what == "call" and isinstance(definition, cst.ClassDef):
                 continue
-            if isinstance(frame.callee, cst.Name):
-                if frame.callee.value != definition.name.value:
-                    names.add(frame.callee.value)
-                return True
             if frame.what == "class" and isinstance(frame.callee, cst.Attribute) is False and frame.callee is None:
                 return True
             if frame.callee is not None:
@@ -124,6 +125,14 @@ class Reach:
             place = self.interp.source.at(definition.name)
             self.report(codes.THROUGH_OBJECT.at(place, name=definition.name.value, how=how))
         return False
+
+    def _constructor(self, frame: Frame) -> cst.BaseExpression | None:
+        """How the class was called whose method runs, if the block made the object."""
+        if frame.what == "class" or frame.function is None or frame.function.receiver is None:
+            return frame.callee
+        made = id(frame.function.receiver)
+        here = self.interp.made_in.get(made) == self.block.index
+        return self.interp.made_by.get(made) if here else None
 
     def definitions(self) -> tuple[Definition, ...]:
         """Return what has to be copied, in the order of the text."""

@@ -12,8 +12,9 @@ from sknc.diagnostics import Diagnostic, Span, codes_markers
 from sknc.diagnostics import codes_script as codes
 from sknc.script import dialect, outputs
 from sknc.script.calls import call
+from sknc.script.files import own_files
 from sknc.script.interpreter import Event, Interpreter
-from sknc.script.layers import NOT_DENSE
+from sknc.script.layers import LAYERS, NOT_DENSE
 from sknc.script.markers import Block, Kind, Markers, find_blocks
 from sknc.script.reach import Definition, Reach
 from sknc.script.source import Source
@@ -261,9 +262,33 @@ class _Reader:
         for event in self.interp.events:
             other = event.target
             if event.order > last and event.what in ("use", "path") and isinstance(other, Model) and other is not model:
-                shares = {id(layer) for layer in _all_layers(other)} | {id(other)}
+                # The trained model as a whole may be a part of another one: the composed model is that part, too.
+                shares = {id(layer) for layer in _all_layers(other, {id(model)})} | {id(other)}
                 if shares & trained:
                     self.error(codes.SHARED_LAYERS.at(self._at(event.node), line=line))
+
+    def _foreign_weights(self, graph: WidthGraph, model: Model, events: list[Event], fits: list[Event]) -> None:
+        """Weights that are loaded from elsewhere before the training have the size that they have."""
+        own = {id(event.node) for event in own_files(self.source, events)}
+        for event in events:
+            if event.what == "weights" and event.order < fits[0].order and id(event.node) not in own:
+                target = event.target if isinstance(event.target, Model) else model
+                for layer in _all_layers(target):
+                    if isinstance(layer, Layer):
+                        for dim in (*(Dim.var(v) for v in layer.slots.values()), *layer.sizes.values()):
+                            graph.fix(dim, "its weights are loaded from a file")
+
+    def _handed(self, graph: WidthGraph, slots: Iterable[int]) -> None:
+        """Refuse to narrow what the block hands to code that would use it on its own terms."""
+        for node, to in self.interp.handed:
+            start, end = self.source.span(node)
+            for variable in slots:
+                site = graph.slots[variable].site
+                if isinstance(site, cst.CSTNode) and start <= self.source.span(site)[0] < end:
+                    name = node.name.value if isinstance(node, (cst.FunctionDef, cst.ClassDef)) else "lambda"
+                    how = f"'{to}', which it hands it to"
+                    self.error(codes.THROUGH_OBJECT.at(self._at(node), name=name, how=how))
+                    break
 
     def _kind(self, model: Model, place: Span) -> Kind | None:
         said = self.block.begin.kind
@@ -283,7 +308,7 @@ class _Reader:
     def _reading(self, model: Model, fits: list[Event], kind: Kind) -> BlockReading | None:
         interp, index = self.interp, self.block.index
         graph = interp.graphs.get(index) or interp.graph.clone()
-        slots = {v for v, block in interp.slot_block.items() if block == index}
+        slots = {v for v, block in interp.slot_block.items() if block == index and v in graph.slots}
         for variable in graph.slots:
             if variable not in slots:
                 graph.fix(Dim.var(variable), "it is made outside the block")
@@ -291,12 +316,13 @@ class _Reader:
         reach = Reach(interp, self.block, self.error)
         for variable in sorted(slots):
             node = graph.slots[variable].site
-            assert isinstance(node, cst.CSTNode)
-            if not reach.editable(node, interp.slot_frames[variable]):
+            if isinstance(node, cst.CSTNode) and not reach.editable(node, interp.slot_frames[variable]):
                 graph.fix(Dim.var(variable), "it is written outside the block")
         for event in events:
             if event.what in ("fit", "input", "exists", "load", "weights"):
                 reach.editable(event.node, event.frames)
+        self._foreign_weights(graph, model, events, fits)
+        self._handed(graph, slots)
         if index in interp.dialect:
             output = model.outputs[0].last.single if model.outputs else None
             _fix_undialected(graph, slots - {output})
@@ -308,15 +334,20 @@ class _Reader:
         return BlockReading(
             self.block, kind, model, tuple(fits), tuple(events), graph, frozenset(slots), last.single,
             graph.base(last), None if shape is None else len(shape), _embedded(model),
-            not any(layer.name in NOT_DENSE for layer in layers), reach.definitions(), index in interp.dialect, layers,
+            _dense_only(layers), reach.definitions(), index in interp.dialect, layers,
             interp.epochs_nodes.get(index), interp.generator_nodes.get(index),
             len(interp.entry_frames.get(index, ())), outputs.last_reshape(model),
         )  # fmt: skip
 
 
+def _dense_only(layers: Iterable[Layer]) -> bool:
+    """Say whether a network consists of dense layers (3.4, epochs); what is not known may be anything."""
+    return all(layer.name in (*LAYERS, "Input") and layer.name not in NOT_DENSE for layer in layers)
+
+
 def _fix_undialected(graph: WidthGraph, slots: Iterable[int]) -> None:
     for variable in slots:
-        if not graph.slots[variable].layer.startswith("_"):
+        if graph.slots[variable].compute is None and not graph.slots[variable].layer.startswith("_"):
             graph.fix(Dim.var(variable), "its size uses none of the reserved names")
 
 

@@ -99,7 +99,7 @@ def _spatial(
 def _conv(interp: Interpreter, layer: Layer, inputs: list[Tensor]) -> Shape | None:
     rank = LAYERS[layer.name].rank
     groups = layer.args.get("groups")
-    if groups is not None and constant(groups) != 1:
+    if groups is not None and constant(groups) != 1 and (whole(groups) or 1) > 0:
         _grouped(interp, layer, inputs, whole(groups))
     spatial = _spatial(interp, layer, inputs, lambda d, a: _window(interp, layer, d, a, rank, False))
     return None if spatial is None else (*spatial, _slot(layer, "filters"))
@@ -173,7 +173,7 @@ def _reshape(interp: Interpreter, layer: Layer, inputs: list[Tensor]) -> Shape |
         return None
     sizes = [whole(item) for item in target.items]
     last = layer.slots.get("target_shape")
-    last_dim = Dim.var(last) if last is not None else Dim.fixed(sizes[-1])
+    last_dim = Dim.var(last) if last is not None else layer.sizes.get("target_shape", Dim.fixed(sizes[-1]))
     dims = [Dim.fixed(size if size != -1 else None) for size in sizes[:-1]] + [last_dim]
     why = "it is reshaped"
     if shape is None:
@@ -352,7 +352,7 @@ def _group_normalization(interp: Interpreter, layer: Layer, inputs: list[Tensor]
     given = layer.args.get("groups", 0)
     groups = 32 if given is None else whole(given)
     for tensor in inputs:
-        if groups is None:
+        if groups is None or groups == 0:
             interp.graph.fix(tensor.last, "the groups of its normalisation are not known")
         elif groups > 1:
             interp.graph.multiple(tensor.last, groups, "the groups of a normalisation divide it")

@@ -7,26 +7,20 @@ from typing import Any
 
 import libcst as cst
 
-from sknc.script import dialect, mutate, python, tensors
+from sknc.script import dialect, python
+from sknc.script.assignments import assign, augment
 from sknc.script.expressions import evaluate
 from sknc.script.interpreter import Frame, Interpreter
 from sknc.script.values import (
     UNKNOWN,
-    Arguments,
     Const,
     Env,
     Function,
     Instance,
-    Made,
-    Mapping,
     Model,
     Ref,
-    Seq,
-    Size,
-    Tensor,
     UserClass,
     Value,
-    plain,
 )
 
 GO, LEAVE, BREAK, CONTINUE = "go", "leave", "break", "continue"
@@ -123,84 +117,6 @@ def _scope(interp: Interpreter, node: cst.Global | cst.Nonlocal, env: Env) -> No
 def _delete(interp: Interpreter, node: cst.Del, env: Env) -> None:
     if isinstance(node.target, cst.Name):
         env.names.pop(node.target.value, None)
-
-
-def assign(interp: Interpreter, target: cst.CSTNode, value: Value, env: Env) -> None:
-    """Give a name, attribute, element or pattern a value."""
-    if isinstance(target, cst.Name):
-        _set_name(interp, target.value, value, env)
-    elif isinstance(target, (cst.Tuple, cst.List)):
-        _unpack(interp, target, value, env)
-    elif isinstance(target, cst.Attribute):
-        owner = evaluate(interp, target.value, env)
-        instance = owner.instance if isinstance(owner, Model) else owner
-        if isinstance(instance, (Instance, UserClass)):
-            set_attribute(interp, instance, target.attr.value, value)
-    elif isinstance(target, cst.Subscript):
-        _set_item(interp, target, value, env)
-    elif isinstance(target, cst.StarredElement):
-        assign(interp, target.value, value, env)
-
-
-def _set_name(interp: Interpreter, name: str, value: Value, env: Env) -> None:
-    scope = env.elsewhere.get(name) or env
-    if scope is interp.globals and name in interp.shared_names and isinstance(value, (Const, Size)):
-        value = UNKNOWN
-    if scope is not env and interp.uncertain:
-        value = interp.join(scope.names.get(name), value)
-    scope.names[name] = value
-
-
-def set_attribute(interp: Interpreter, owner: Instance | UserClass, name: str, value: Value) -> None:
-    """Set an attribute of an object or class of the user's."""
-    names = owner.attributes if isinstance(owner, Instance) else owner.body.names
-    if interp.is_uncertain(owner.born if isinstance(owner, Instance) else 0):
-        inherited = owner.cls.method(name) if isinstance(owner, Instance) else None
-        value = interp.join(names.get(name, inherited), value)
-    names[name] = value
-
-
-def _set_item(interp: Interpreter, target: cst.Subscript, value: Value, env: Env) -> None:
-    owner = evaluate(interp, target.value, env)
-    if len(target.slice) != 1 or not isinstance(target.slice[0].slice, cst.Index):
-        return
-    if isinstance(owner, Made) and owner.name == "builtins.globals":
-        interp.forget(list(interp.globals.names), interp.globals)
-        return
-    try:
-        key = plain(evaluate(interp, target.slice[0].slice.value, env))
-        hash(key)
-    except (ValueError, TypeError):
-        mutate.forget_items(owner)
-        return
-    if isinstance(owner, (Mapping, Seq)):
-        mutate.set_item(interp, owner, key, value)
-
-
-def _unpack(interp: Interpreter, target: cst.Tuple | cst.List, value: Value, env: Env) -> None:
-    elements = list(target.elements)
-    items = python.iterate(value)
-    starred = [i for i, element in enumerate(elements) if isinstance(element, cst.StarredElement)]
-    if items is not None and starred and len(items) >= len(elements) - 1:
-        at, rest = starred[0], len(elements) - starred[0] - 1
-        middle = Seq(items[at : len(items) - rest], True)
-        items = [*items[:at], middle, *items[len(items) - rest :]]
-    if items is None or len(items) != len(elements):
-        items = [UNKNOWN] * len(elements)
-    for element, item in zip(elements, items, strict=True):
-        assign(interp, element.value, item, env)
-
-
-def _augment(interp: Interpreter, node: cst.AugAssign, env: Env) -> None:
-    left, right = evaluate(interp, node.target, env), evaluate(interp, node.value, env)
-    if isinstance(left, Tensor) or isinstance(right, Tensor):
-        assign(interp, node.target, tensors.operate(interp, left, right), env)
-        return
-    op = python.AUGMENTED.get(type(node.operator))
-    if isinstance(left, Seq) and left.mutable and isinstance(node.operator, cst.AddAssign):
-        mutate.list_method(interp, left, "extend", Arguments([right]))
-        return
-    assign(interp, node.target, python.binary(op, left, right) if op else UNKNOWN, env)
 
 
 def _import(interp: Interpreter, node: cst.Import | cst.ImportFrom, env: Env) -> None:
@@ -414,7 +330,7 @@ def _match(interp: Interpreter, node: cst.Match, env: Env) -> str:
 _SIMPLE: dict[type[cst.CSTNode], Callable[[Interpreter, Any, Env], None]] = {
     cst.Assign: _assign,
     cst.AnnAssign: _annotated,
-    cst.AugAssign: _augment,
+    cst.AugAssign: augment,
     cst.Expr: _expression,
     cst.Assert: _assert,
     cst.Import: _import,

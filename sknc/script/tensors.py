@@ -57,6 +57,18 @@ def _product(interp: Interpreter, left: Tensor, right: Tensor) -> Tensor:
     return Tensor((*left.shape[:-1], right.last), Layer("matmul", Arguments(), None), (left, right))
 
 
+def transpose(interp: Interpreter, tensor: Tensor, axes: Value | None) -> Tensor:
+    """Let the axes of a tensor change places."""
+    order = [whole(item) for item in axes.items] if isinstance(axes, Seq) else []
+    shape = tensor.shape or ()
+    if len(order) != len(shape) + 1 or order[0] != 0 or None in order:
+        interp.fix_value(tensor, "its axes change places")
+        return Tensor(None, tensor.producer, (tensor,))
+    return Tensor(
+        tuple(shape[axis - 1] for axis in order[1:] if axis), Layer("transpose", Arguments(), None), (tensor,)
+    )
+
+
 def compare_sizes(
     interp: Interpreter, op: Any, left: Value, left_node: cst.CSTNode, right: Value, right_node: cst.CSTNode
 ) -> Value:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 import libcst as cst
 
-from sknc.decompose.widths import Dim
+from sknc.decompose.widths import Compute, Dim
 
 Shape = tuple[Dim, ...]
 """The sizes of a tensor without the batch."""
@@ -52,7 +51,7 @@ class Size(Value):
     """
 
     dim: Dim
-    compute: Callable[[Callable[[int], float | None]], float | None] = lambda widths: None
+    compute: Compute
 
 
 @dataclass(eq=False)
@@ -229,7 +228,7 @@ class Layer(Value):
         node: the call that makes it, None where the layer is made by an argument ("softmax").
         slots: width variables by argument name.
         sizes: widths that follow from other widths of the network, by argument name.
-        computed: the numbers that those are, as `Size.compute`.
+        computed: variables of those that the script computes, by argument name.
         inner: the layer that a wrapper (Bidirectional, TimeDistributed) wraps.
     """
 
@@ -238,7 +237,7 @@ class Layer(Value):
     node: cst.CSTNode | None
     slots: dict[str, int] = field(default_factory=dict)
     sizes: dict[str, Dim] = field(default_factory=dict)
-    computed: dict[str, Size] = field(default_factory=dict)
+    computed: dict[str, int] = field(default_factory=dict)
     inner: Value | None = None
 
 
