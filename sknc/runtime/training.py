@@ -87,7 +87,10 @@ def fit(model: Any, *args: Any, **kwargs: Any) -> Any:
     context.inputs = input_specs(prepared.sample.x if prepared.sample is not None else call.get("x"))
     if context.mode == "original":
         # What the original is measured on is found here later.
+        from .compose.watch import watch
+
         context.last_call = call
+        watch(model, context)
     _remember_model(context, model)
     history = _train(context, _within_budget(context, trained, prepared.call), prepared)
     if trained is not model:

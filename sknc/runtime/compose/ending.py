@@ -71,14 +71,15 @@ def without_activation(model: Any) -> Any | None:
     Returns:
         The model that gives scores, or None where there is no way to get at them.
     """
-    layer: Any = _last(model)
+    layer = _last(model)
     if layer is None or _activation(layer) not in (SOFTMAX, SIGMOID):
         return None
+    outermost = _output_layer(model) is layer
     if hasattr(layer, "activation"):
         layer.activation = keras.activations.linear
         return model
     # A Softmax layer or an operation has nothing to change; it can be left out where nothing is around it.
-    return keras.Model(model.inputs, layer.input, name=model.name) if _output_layer(model) is layer else None
+    return keras.Model(model.inputs, layer.input, name=model.name) if outermost else None
 
 
 def _output_layer(model: Any) -> Any | None:
@@ -92,8 +93,8 @@ def _output_layer(model: Any) -> Any | None:
     return layer if len(getattr(layer, "_inbound_nodes", ())) == 1 else None
 
 
-def _last(model: Any) -> Any | None:
-    """Return the layer that makes the output, looked up in nested models, too."""
+def _last(model: Any) -> Any:
+    """Return the layer that makes the output, looked up in nested models, too; None where it cannot be told."""
     layer = _output_layer(model)
     while isinstance(layer, keras.Model):
         layer = _output_layer(layer)

@@ -59,7 +59,7 @@ def findings(context: Context, namespace: Mapping[str, Any]) -> Iterator[Finding
     Yields:
         What evaluate was called with (not the training data, if there is anything else), the original tool's
         reserved names, what predict was called with where its targets can be found by their name, the usual
-        names of test data, and the validation data of fit.
+        names of test data, the validation data of fit, and at last training data that predict was called with.
     """
     record = seen(context)
     training = context.last_call.get("x")
@@ -68,7 +68,8 @@ def findings(context: Context, namespace: Mapping[str, Any]) -> Iterator[Finding
         yield Finding(_named(use, namespace), use.x, use.y, use.returned)
     if "_DATA_TEST_X" in namespace:
         yield Finding("_DATA_TEST_X, _DATA_TEST_Y", namespace["_DATA_TEST_X"], namespace.get("_DATA_TEST_Y"))
-    for use in reversed(record.predicted):
+    fresh = [use for use in reversed(record.predicted) if use.x is not training]
+    for use in fresh:
         yield from _of_prediction(use, context.last_call, namespace)
     for name in _USUAL:
         if name in namespace:
@@ -77,6 +78,9 @@ def findings(context: Context, namespace: Mapping[str, Any]) -> Iterator[Finding
         if _is_set(namespace.get(name)):
             yield Finding(name, namespace[name], None)
     yield from _validation(context.last_call)
+    for use in record.predicted:
+        if use.x is training:
+            yield from _of_prediction(use, context.last_call, namespace)
 
 
 def _named(use: Use, namespace: Mapping[str, Any]) -> str:
@@ -90,8 +94,8 @@ def _name_of(value: Any, namespace: Mapping[str, Any]) -> str | None:
 
 
 def _of_prediction(use: Use, call: Mapping[str, Any], namespace: Mapping[str, Any]) -> Iterator[Finding]:
-    """Yield predicted data with targets; not the training data, whatever its name."""
-    if use.x is None or (use.x is call.get("x") and not _is_set(use.x)):
+    """Yield predicted data with their targets."""
+    if use.x is None:
         return
     for name in [n for n, item in namespace.items() if item is use.x and not n.startswith("__")]:
         if _is_set(use.x):

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ..context import Context
 from ..data.arrays import count_rows, map_leaves, tidy
-from ..data.labels import LabelMap, as_array, class_ids
+from ..data.labels import LabelMap, as_array, class_ids, is_one_hot
 from ..errors import LabelError, ProgramError
 from .ending import SCORES, UNKNOWN, ending
 from .findings import Finding
@@ -44,7 +44,7 @@ def measure(context: Context, finding: Finding) -> dict[str, Any]:
         count = len(predicted)
         values = _scores(context, as_array(y), predicted.astype(np.float64))
         if model.compiled:
-            values["loss"] = _loss(model, y, predicted)
+            values["loss"] = _loss(model, _counted(context, y), predicted)
         for name, value in values.items():
             total[name] = total.get(name, 0.0) + value * count
         rows += count
@@ -118,6 +118,14 @@ def _piece(value: Any, start: int) -> Any:
         return piece.astype(keras.config.floatx()) if wide else piece
 
     return map_leaves(cut, value)
+
+
+def _counted(context: Context, y: Any) -> Any:
+    """Return labels that are names, or do not start at 0, as a loss takes them: counted from 0."""
+    labels = context.label_map
+    if labels is None or not (labels.names or labels.offset) or is_one_hot(as_array(y), labels.total):
+        return y
+    return class_ids(labels, y, "test")
 
 
 def _loss(model: Any, y: Any, predicted: Values) -> float:

@@ -119,7 +119,6 @@ def _output(original: Any, submodel: Any) -> Output:
     """Describe the original's output; what an unbuilt original does not know, a submodel does."""
     for model in (original, submodel):
         tensors = getattr(model, "outputs", None)
-        names = getattr(model, "output_names", None)
-        if tensors and names:
-            return Output(SCORES, str(tensors[0].dtype), names[0])
+        if tensors:
+            return Output(SCORES, str(tensors[0].dtype), tensors[0]._keras_history.operation.name)
     return Output(SCORES, keras.config.floatx(), "output")

@@ -90,6 +90,10 @@ def load(model: Any, program: Program) -> None:
                 again,
             )
     model.set_weights(stored)
+    for layer in model._flatten_layers():
+        if isinstance(layer, keras.layers.Normalization):
+            # It computes with copies of its weights, made by adapt() or here.
+            layer.finalize_state()
 
 
 def user_objects(namespace: Mapping[str, Any], original: Any) -> dict[str, Any]:
