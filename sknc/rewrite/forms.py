@@ -46,7 +46,7 @@ def submodel(
         The edits and where the program ends.
     """
     edits = widths.edits(source, reading, decided, factor, output_known) if decided else []
-    edits += training.fit_edits(source, reading)
+    edits += training.fit_edits(source, reading) + (training.look_edits(source, reading) if decided else [])
     edits += epochs_edits(source, reading, epochs)
     edits += paths.reading_edits(source, reading) + paths.writing_edits(source, reading)
     if local:

@@ -50,6 +50,16 @@ def fit_edits(source: Source, reading: BlockReading) -> list[Edit]:
     return [e for event in sites(reading.fits) for e in method_edits(source, event.node, "skn_runtime.fit")]
 
 
+def look_edits(source: Source, reading: BlockReading) -> list[Edit]:
+    """Leave out statements that only look at the untrained network: a submodel has other outputs to look at."""
+    found: list[Edit] = []
+    for node in dict.fromkeys(reading.looks):
+        start, end = source.span(node)
+        breaks = source.buffer[start:end].count(b"\n")
+        found.append(Edit(start, end, ("pass" + (f" \\{source.newline}" * breaks),)))
+    return found
+
+
 def composed_edits(source: Source, reading: BlockReading) -> list[Edit]:
     """Let the composed model take the place of the trained one."""
     found: list[Edit] = []

@@ -93,6 +93,8 @@ class Interpreter:
         graphs: the graph as it stood at the last training of each block: what happens to tensors later is no matter.
         entered: how often each block was executed.
         peeks: how often a network was tried out on data.
+        peeked: names of what that gave.
+        looks: (block, number of events so far, statement) of statements that only look at that.
         handed: functions and classes that a block handed to code that cannot be seen, with that code's name.
         made_by: how the class of an object was called.
         uncertain: when each branch or loop began of which it is not known whether it is executed.
@@ -125,6 +127,8 @@ class Interpreter:
     steps: int = 0
     uncertain: list[int] = field(default_factory=list)
     peeks: int = 0
+    peeked: set[str] = field(default_factory=set)
+    looks: list[tuple[int, int, cst.BaseSmallStatement]] = field(default_factory=list)
     handed: list[tuple[cst.CSTNode, str]] = field(default_factory=list)
     made_by: dict[int, cst.BaseExpression] = field(default_factory=dict)
     shared_names: frozenset[str] = frozenset()

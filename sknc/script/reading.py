@@ -44,6 +44,7 @@ class BlockReading:
         layers: its layers.
         epochs_node, generator_node: what `_EPOCHS` and `_DATA_TRAIN_GEN_Y` are set to, in the dialect.
         entry_depth: how many calls, loops and branches the block stands in.
+        looks: statements before the training that only look at what the untrained network gives.
         output_reshape: the Reshape that gives an image-shaped output, where there is one.
     """
 
@@ -66,6 +67,7 @@ class BlockReading:
     generator_node: cst.BaseExpression | None = None
     entry_depth: int = 0
     output_reshape: Layer | None = None
+    looks: tuple[cst.CSTNode, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -337,6 +339,7 @@ class _Reader:
             _dense_only(layers), reach.definitions(), index in interp.dialect, layers,
             interp.epochs_nodes.get(index), interp.generator_nodes.get(index),
             len(interp.entry_frames.get(index, ())), outputs.last_reshape(model),
+            tuple(n for i, order, n in interp.looks if i == index and order <= fits[0].order),
         )  # fmt: skip
 
 

@@ -90,7 +90,10 @@ def _small(interp: Interpreter, node: cst.BaseSmallStatement, env: Env) -> str:
 
 
 def _assign(interp: Interpreter, node: cst.Assign, env: Env) -> None:
+    before = interp.peeks
     value = evaluate(interp, node.value, env)
+    if interp.peeks > before and interp.block is not None:
+        interp.peeked |= {t.target.value for t in node.targets if isinstance(t.target, cst.Name)}
     for target in node.targets:
         assign(interp, target.target, dialect.width(interp, target.target, node.value, value), env)
 
@@ -102,7 +105,26 @@ def _annotated(interp: Interpreter, node: cst.AnnAssign, env: Env) -> None:
 
 
 def _expression(interp: Interpreter, node: cst.Expr, env: Env) -> None:
+    before = interp.peeks
     evaluate(interp, node.value, env)
+    if interp.block is not None and (interp.peeks > before or _mentions(node, interp.peeked)):
+        interp.looks.append((interp.block, len(interp.events), node))
+
+
+class _Names(cst.CSTVisitor):
+    def __init__(self) -> None:
+        self.found: set[str] = set()
+
+    def visit_Name(self, node: cst.Name) -> None:
+        self.found.add(node.value)
+
+
+def _mentions(node: cst.CSTNode, names: set[str]) -> bool:
+    if not names:
+        return False
+    visitor = _Names()
+    node.visit(visitor)
+    return bool(visitor.found & names)
 
 
 def _assert(interp: Interpreter, node: cst.Assert, env: Env) -> None:
