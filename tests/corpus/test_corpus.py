@@ -6,7 +6,10 @@
 # refused: TEXT|TEXT : why        instead: the line of the first error has one of these texts
 """
 
+import importlib
 import re
+import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -58,6 +61,51 @@ def test_accepted(path):
         program = block["programs"][0]
         found += shown(program["widths"].values(), block["classes"])
     assert sorted(found or ["none"]) == sorted(said(path, "widths").split())
+
+
+@pytest.fixture
+def build(tmp_path, monkeypatch):
+    """A function that writes a script's files and builds the networks of some programs, untrained."""
+
+    def make(made):
+        for file, content in made.files.items():
+            place = tmp_path / "programs" / file
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_bytes(content)
+        monkeypatch.chdir(tmp_path)
+        monkeypatch.setattr(sys, "argv", ["program"])
+        monkeypatch.syspath_prepend(tmp_path / "programs")
+        runtime = importlib.import_module("skn_runtime")
+        models = []
+        for block in made.blocks[:1]:  # a later block needs what the first has trained
+            for program in (block["programs"][0], block["programs"][-1]):
+                models.append((program, runtime.build_only(tmp_path / "programs" / program["file"])))
+        return models
+
+    yield make
+    for module in [name for name in sys.modules if name.partition(".")[0] == "skn_runtime"]:
+        del sys.modules[module]
+
+
+def sizes(model):
+    """Count the widths of the layers of a built model."""
+    found = Counter()
+    for layer in model._flatten_layers():
+        for size in ("units", "filters", "output_dim"):
+            found[getattr(layer, size, None)] += 1
+    return found
+
+
+@pytest.mark.parametrize("path", ACCEPTED, ids=name)
+def test_builds(path, build, monkeypatch):
+    monkeypatch.setenv("DEEP", "1")  # t_conditional_depth.py
+    made = split(path)
+    for program, model in build(made):
+        widths = {layer: new for layer, (old, new) in program["widths"].items() if isinstance(old, int)}
+        expected = Counter(new for layer, new in widths.items() if not layer.startswith("Reshape"))
+        assert not expected - sizes(model)
+        if model.built and made.blocks[0]["kind"] == "multiclass" and made.blocks[0]["submodels"] > 1:
+            assert model.output_shape[-1] == len(program["classes"])
 
 
 @pytest.mark.parametrize("path", REFUSED, ids=name)
