@@ -28,6 +28,7 @@ from sknc.errors import EnvironmentProblem, FolderNotOurs, UnknownSchema, UsageE
 
 _JOURNAL = ".sknc-write.json"
 _CACHE = "__pycache__"
+_TOKEN = "[0-9a-f]{12}"
 
 
 def write(folder: str | os.PathLike[str], files: Mapping[str, bytes]) -> bool:
@@ -265,12 +266,14 @@ def _restore(target: Path) -> None:
 
 
 def _journal(folder: Path) -> dict[str, Any] | None:
-    """Return the journal of a complete folder, or None."""
+    """Return the journal of a complete folder, or None; one that leads elsewhere is not ours."""
     try:
-        content = json.loads((folder / _JOURNAL).read_bytes())
-    except (OSError, ValueError):
+        journal = json.loads((folder / _JOURNAL).read_bytes())
+        token, foreign = journal["token"], [PurePosixPath(name) for name in journal["foreign"]]
+    except (OSError, ValueError, KeyError, TypeError):
         return None
-    return content if isinstance(content, dict) else None
+    inside = not any(name.is_absolute() or ".." in name.parts for name in foreign)
+    return journal if inside and isinstance(token, str) and re.fullmatch(_TOKEN, token) else None
 
 
 def _drop(left: Path) -> None:
@@ -292,7 +295,7 @@ def _sibling(target: Path, state: str, token: str) -> Path:
 
 def _siblings(target: Path) -> list[Path]:
     """Return the folders that writes of this output folder left beside it."""
-    pattern = re.compile(rf"\.{re.escape(target.name)}\.sknc-(new|old)-[0-9a-f]{{12}}")
+    pattern = re.compile(rf"\.{re.escape(target.name)}\.sknc-(new|old)-{_TOKEN}")
     try:
         with os.scandir(target.parent) as entries:
             return sorted(Path(each.path) for each in entries if pattern.fullmatch(each.name))

@@ -223,6 +223,21 @@ def test_between_the_two_renames_of_the_journal(tmp_path, monkeypatch):
     assert alone(folder)
 
 
+@pytest.mark.parametrize("foreign", [["../thesis"], ["/etc/passwd"], ["a/../../b"], 3, [3]])
+def test_a_journal_that_leads_elsewhere_is_not_followed(folder, foreign):
+    write(folder, version(0))
+    token = "0123456789ab"
+    (folder / _folder._JOURNAL).write_text(json.dumps({"token": token, "foreign": foreign}))
+    old = folder.with_name(f".train_split.sknc-new-{token}")
+    old.mkdir()
+    (old / "kept").touch()
+    (folder.parent / "thesis").touch()
+    recover(folder)
+    assert (old / "kept").exists()
+    assert (folder.parent / "thesis").exists()
+    assert compare(folder, version(0)) == []
+
+
 def test_recover_without_anything_to_do(tmp_path):
     recover(tmp_path / "nowhere" / "at all")
     recover(tmp_path)
