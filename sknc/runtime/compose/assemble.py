@@ -41,11 +41,13 @@ class Output:
         activation: "softmax", "sigmoid" or "scores".
         dtype: Its type.
         name: Name of the layer that makes it; losses and metrics given by name need it.
+        model: Name of the model.
     """
 
     activation: str
     dtype: str
     name: str
+    model: str = "composed"
 
 
 def part(model: Any, logits: bool) -> tuple[Part, str]:
@@ -170,4 +172,4 @@ def _finished(found: Any, inputs: Any, output: Output) -> Any:
     taken = {"composition", *(tensor.name for tensor in keras.tree.flatten(inputs))}
     name = output.name if output.name not in taken else f"{output.name}_composed"
     last = keras.layers.Activation("linear", dtype=output.dtype, name=name)
-    return keras.Model(inputs, last(found), name="composed")
+    return keras.Model(inputs, last(found), name=output.model)

@@ -1,9 +1,9 @@
 """The original after the composition: its layers are untrained, and using them would be wrong without a sound.
 
-The user's own model was built, but what was trained is the submodels. Its predictions would be noise, so that every
-use of its weights raises an explanation: of the model, and of its trainable layers, which may live on in other
-models of the user's (an encoder that shares an autoencoder's layers). Looking at it (summary, input_shape, layers)
-works as before, and so do its layers without trainable weights (a vocabulary, a normalisation).
+The user's own model was built, but what was trained is the submodels. A script may hold the original under other
+names than the one that was passed to fit (a function's argument, an attribute), so the object itself answers as the
+composed model from now on. Its inner layers cannot: each use of one that has weights (an encoder that shares an
+autoencoder's layers) raises an explanation. Layers without trainable weights (a vocabulary, a normalisation) work.
 """
 
 from __future__ import annotations
@@ -17,20 +17,42 @@ from ..errors import ProgramError
 _USES = ("fit", "evaluate", "predict", "predict_on_batch", "train_on_batch", "test_on_batch", "__call__")
 
 
-def retire(original: Any) -> None:
-    """Make every use of an untrained original raise an explanation.
+def stand_in(original: Any, composed: Any) -> None:
+    """Let the original answer as the composed model, and its layers explain that they were not trained.
 
     Args:
-        original: The user's own model, which the composed one stands for.
+        original: The user's own model.
+        composed: The model that stands for it.
     """
     layers = [layer for layer in original._flatten_layers(include_self=False) if layer.trainable_weights]
-    for layer in [original, *layers]:
+    for layer in layers:
         _retire(layer)
+    _forward(original, composed)
+
+
+def _forward(original: Any, composed: Any) -> None:
+    def get(self: Any, name: str) -> Any:
+        return getattr(composed, name)
+
+    def put(self: Any, name: str, value: Any) -> None:
+        setattr(composed, name, value)
+
+    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return composed(*args, **kwargs)
+
+    _become(original, {"__getattribute__": get, "__setattr__": put, "__call__": call})
+
+
+def _become(layer: Any, methods: dict[str, Any]) -> None:
+    """Give one object other methods; its class keeps its name, which summary() shows."""
+    kind = type(layer)
+    changed = type(kind.__name__, (kind,), {**methods, "_skn_retired": True, "__module__": kind.__module__})
+    # The class, not the object: that is where Python looks for __call__.
+    object.__setattr__(layer, "__class__", changed)
 
 
 def _retire(layer: Any) -> None:
-    kind = type(layer)
-    if kind.__dict__.get("_skn_retired"):
+    if type(layer).__dict__.get("_skn_retired"):
         return
     name = layer.name
 
@@ -38,11 +60,7 @@ def _retire(layer: Any) -> None:
         raise ProgramError(
             f"{name!r} was not trained: the submodels were, and the model that is composed of them "
             "took the place of the model that was passed to fit()",
-            "use the name that fit() was called on (such as `model`); to use an inner part on its own, "
-            "train it in a block of its own",
+            "use the model that fit() was called on; to use an inner part on its own, train it in a block of its own",
         )
 
-    uses = {use: refuse for use in _USES if use == "__call__" or isinstance(layer, keras.Model)}
-    # The class, not the object: calling looks __call__ up there. The name stays, for summary().
-    retired = type(kind.__name__, (kind,), {**uses, "_skn_retired": True, "__module__": kind.__module__})
-    object.__setattr__(layer, "__class__", retired)
+    _become(layer, {use: refuse for use in _USES if use == "__call__" or isinstance(layer, keras.Model)})

@@ -18,7 +18,7 @@ from . import concatenation, identity
 from .assemble import Output, classifier, part, regressor
 from .compiled import compile_arguments, compile_like
 from .ending import SCORES, UNKNOWN, ending, from_logits
-from .guard import retire
+from .guard import stand_in
 from .inputs import find_inputs
 from .rebuild import architecture, load, trained_result, user_objects
 from .state import Composition
@@ -29,8 +29,8 @@ def composed(model: Any, namespace: Mapping[str, Any] | None = None) -> Any:
     """Put the trained submodels of the current block together to one model.
 
     Args:
-        model: The user's own model, built at full width, compiled or not. Its weights must not be used
-            afterwards: fit, predict, evaluate and calls of it raise an explanation.
+        model: The user's own model, built at full width, compiled or not. Afterwards it answers as the
+            composed model does.
         namespace: Names among which the user's own layers and functions are found; the caller's by default.
 
     Returns:
@@ -57,14 +57,30 @@ def composed(model: Any, namespace: Mapping[str, Any] | None = None) -> Any:
     results = [trained_result(program) for program in context.programs]
     described = results[0].get("labels")
     context.label_map = label_map(described) if described else None
-    names = user_objects(namespace, model)
-    found = _composition(context, model, results, names)
-    compile_like(found, model)
+    found = _identity(context, model, results) if context.share.whole else None
+    if found is None:
+        names = user_objects(namespace, model)
+        found = _composition(context, model, results, names)
+        compile_like(found, model)
     context.model, context.original = found, model
     context.results["parameters"] = int(found.count_params())
     watch(found, context)
-    retire(model)
+    if found is not model:
+        stand_in(model, found)
     return found
+
+
+def _identity(context: Composition, model: Any, results: list[dict[str, Any]]) -> Any:
+    """Give the original the weights of its only submodel; None where it cannot take them as it stands."""
+    try:
+        if not model.weights:
+            stored = [result.get("inputs") for result in results]
+            model(find_inputs(model, [], stored, None, local=False))
+        load(model, context.programs[0])
+    except (ProgramError, ValueError, TypeError):
+        # A script may build more of its network while it trains; the submodel's own architecture has it all.
+        return None
+    return model
 
 
 def _composition(context: Composition, original: Any, results: list[dict[str, Any]], names: Mapping[str, Any]) -> Any:
@@ -120,5 +136,5 @@ def _output(original: Any, submodel: Any) -> Output:
     for model in (original, submodel):
         tensors = getattr(model, "outputs", None)
         if tensors:
-            return Output(SCORES, str(tensors[0].dtype), tensors[0]._keras_history.operation.name)
-    return Output(SCORES, keras.config.floatx(), "output")
+            return Output(SCORES, str(tensors[0].dtype), tensors[0]._keras_history.operation.name, original.name)
+    return Output(SCORES, keras.config.floatx(), "output", original.name)
