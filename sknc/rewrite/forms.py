@@ -47,6 +47,7 @@ def submodel(
     """
     edits = widths.edits(source, reading, decided, factor, output_known) if decided else []
     edits += training.fit_edits(source, reading) + (training.look_edits(source, reading) if decided else [])
+    edits += training.evaluation_edits(source, reading) if decided else []
     edits += epochs_edits(source, reading, epochs)
     edits += paths.reading_edits(source, reading) + paths.writing_edits(source, reading)
     if local:

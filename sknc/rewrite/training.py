@@ -50,6 +50,12 @@ def fit_edits(source: Source, reading: BlockReading) -> list[Edit]:
     return [e for event in sites(reading.fits) for e in method_edits(source, event.node, "skn_runtime.fit")]
 
 
+def evaluation_edits(source: Source, reading: BlockReading) -> list[Edit]:
+    """Let the runtime evaluate, too: between trainings a submodel is measured on its own classes."""
+    mine = [e for e in reading.events if e.what == "use" and e.name == "evaluate" and e.target is reading.model]
+    return [e for event in sites(mine) for e in method_edits(source, event.node, "skn_runtime.evaluate")]
+
+
 def look_edits(source: Source, reading: BlockReading) -> list[Edit]:
     """Leave out statements that only look at the untrained network: a submodel has other outputs to look at."""
     found: list[Edit] = []

@@ -5,8 +5,8 @@ from __future__ import annotations
 import libcst as cst
 
 from sknc.decompose.widths import Dim
-from sknc.script import library, mutate, network, python
-from sknc.script.interpreter import DEPTH, Frame, Interpreter
+from sknc.script import library, making, mutate, network, python
+from sknc.script.interpreter import DEPTH, RECURSION, Frame, Interpreter
 from sknc.script.values import (
     UNKNOWN,
     Arguments,
@@ -88,7 +88,8 @@ def _merged(first: Arguments, then: Arguments) -> Arguments:
 
 
 def _function(interp: Interpreter, function: Function, args: Arguments, node: cst.Call | None) -> Value:
-    if len(interp.frames) > DEPTH:
+    again = sum(frame.node is function.node for frame in interp.frames)
+    if len(interp.frames) > DEPTH or again >= RECURSION:
         return UNKNOWN
     env = Env(function.env, owner=function.node)
     if function.receiver is not None:
@@ -210,7 +211,7 @@ def _bound(interp: Interpreter, callee: Bound, args: Arguments, node: cst.Call |
     if isinstance(owner, Model) or not isinstance(owner, (Layer, Tensor, Instance, Made, UserClass)):
         return _model_method(interp, owner, name, args, node)
     if isinstance(owner, Layer) and name == "set_weights":
-        network.keep_layer(interp, owner, "the script sets its weights")
+        making.keep_layer(interp, owner, "the script sets its weights")
     if isinstance(owner, Instance) and name in ("add_weight", "add_variable"):
         return _weight(args)
     if isinstance(owner, Made) and name in ("exists", "is_file", "is_dir") and node is not None:
@@ -250,7 +251,7 @@ def _model_method(interp: Interpreter, owner: Value, name: str, args: Arguments,
     if isinstance(owner, Model) and name == "compile":
         owner.compiled = args
     if name == "set_weights":
-        network.keep_layer(interp, owner, "the script sets its weights")
+        making.keep_layer(interp, owner, "the script sets its weights")
     event = _EVENTS.get(name)
     if event is not None and node is not None:
         if event == "fit" and isinstance(owner, Model):

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import libcst as cst
 
-from sknc.script import network, python, tensors
+from sknc.script import making, python, tensors
 from sknc.script.interpreter import Interpreter
 from sknc.script.layers import LAYERS, STAR_NAMES
 from sknc.script.values import (
@@ -96,7 +96,7 @@ def _name(interp: Interpreter, node: cst.Name, env: Env) -> Value:
     if name in ("True", "False", "None"):
         return Const({"True": True, "False": False, "None": None}[name])
     for module in reversed(interp.star_imports):
-        full = network.keras_name(f"{module}.{name}")
+        full = making.keras_name(f"{module}.{name}")
         if full.startswith("keras.") and (name in LAYERS or name in STAR_NAMES):
             return Ref(full)
     return Ref(f"builtins.{name}") if name in _BUILTINS else UNKNOWN

@@ -33,9 +33,11 @@ from sknc.script.values import (
     now,
 )
 
-STEPS = 400_000
-"""How many expressions are looked at before everything else counts as unknown: a bound on time, not on meaning."""
-DEPTH = 60
+STEPS = 60_000
+"""How many expressions are looked at outside blocks, and again for each block, before the rest counts as unknown."""
+DEPTH = 40
+RECURSION = 3
+"""How often a function may stand among the calls that are being executed."""
 
 
 @dataclass(frozen=True)
@@ -152,6 +154,7 @@ class Interpreter:
             self.block = index
             self.entered[index] = self.entered.get(index, 0) + 1
             self.entry_frames[index] = tuple(self.frames)
+            self.steps = 0
 
     def after(self, statement: cst.CSTNode) -> None:
         """Note that a statement was executed: it may be the last of a block."""
@@ -257,7 +260,7 @@ class Interpreter:
 
 def same(one: Value, other: Value) -> bool:
     """Say whether two values are surely the same."""
-    from sknc.script.network import keras_name
+    from sknc.script.making import keras_name
     from sknc.script.values import Ref, plain
 
     if isinstance(one, Ref) and isinstance(other, Ref):

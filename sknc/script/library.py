@@ -5,7 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from sknc.decompose.widths import Dim
-from sknc.script import mutate, network, python, shapes, tensors
+from sknc.script import making, mutate, network, python, shapes, tensors
 from sknc.script.interpreter import Interpreter
 from sknc.script.layers import MERGE_FUNCTIONS, SAME_FUNCTIONS, WRITERS
 from sknc.script.values import (
@@ -44,13 +44,13 @@ def call_library(interp: Interpreter, full: str, args: Arguments, node: cst.Call
     Returns:
         The value, or the name of what made it.
     """
-    name = network.keras_name(full)
+    name = making.keras_name(full)
     last = name.rsplit(".", 1)[-1]
     if last == "Input" and name.startswith("keras."):
-        return network.input_tensor(interp, args, node)
-    layer = network.layer_name(name)
+        return making.input_tensor(interp, args, node)
+    layer = making.layer_name(name)
     if layer is not None:
-        return network.make_layer(interp, layer, args, node)
+        return making.make_layer(interp, layer, args, node)
     if name in _SEQUENTIALS:
         return network.sequential(interp, args, node)
     if name in _MODELS:

@@ -1,4 +1,4 @@
-"""Keras in thought: making layers and models, and calling them on tensors."""
+"""Keras in thought: making models, and calling layers and models on tensors."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from sknc.decompose.widths import Dim
-from sknc.script import shapes
+from sknc.script import making, shapes
 from sknc.script.interpreter import Interpreter
 from sknc.script.layers import LAYERS
 from sknc.script.values import (
@@ -17,153 +17,15 @@ from sknc.script.values import (
     Function,
     Instance,
     Layer,
-    Made,
     Mapping,
     Model,
     Seq,
-    Size,
     Tensor,
     Unknown,
     UserClass,
     Value,
     constant,
-    whole,
 )
-
-_ROOTS = ("tensorflow.keras.", "tensorflow.python.keras.", "tensorflow.compat.v1.keras.", "tensorflow.compat.v2.keras.",
-          "tf_keras.", "keras.src.", "keras.api.")  # fmt: skip
-
-
-def keras_name(name: str) -> str:
-    """Return the full name of something in Keras without the ways it can be imported by."""
-    for root in _ROOTS:
-        if name.startswith(root):
-            return "keras." + name[len(root) :]
-    return "keras" if name in ("tensorflow.keras", "tf_keras", "tensorflow.python.keras") else name
-
-
-def layer_name(name: str) -> str | None:
-    """Return the layer class that a full name stands for, None when it is no Keras layer."""
-    full = keras_name(name)
-    last = full.rsplit(".", 1)[-1]
-    return last if full.startswith("keras.layers.") and last[:1].isupper() else None
-
-
-def make_layer(interp: Interpreter, name: str, args: Arguments, node: cst.CSTNode | None) -> Layer:
-    """Make a layer as its constructor would, and add its widths to the graph."""
-    layer = Layer(name, args, node)
-    rule = LAYERS.get(name)
-    for argument, position, role in rule.slots if rule else ():
-        given, expression = args.get(argument, position), args.node(argument, position)
-        if isinstance(given, Size):
-            layer.sizes[argument] = _computed(interp, layer, argument, given)
-        elif given is not None and expression is not None:
-            variable = interp.add_slot(layer, argument, whole(given), role, expression)
-            _keep(interp, layer, variable)
-    if rule and rule.shape == "reshape":
-        _reshape_slot(interp, layer)
-    if rule and rule.shape in ("bidirectional", "time_distributed", "wrapped"):
-        layer.inner = args.get("layer", 0)
-        _tie_backward(interp, layer)
-    _given_weights(interp, layer)
-    _note_input(interp, layer)
-    interp.made(layer)
-    return layer
-
-
-def _computed(interp: Interpreter, layer: Layer, argument: str, size: Size) -> Dim:
-    """The width of a layer that the script computes from other widths of the network."""
-    if all(coefficient is not None for coefficient, _ in size.dim.terms) and size.dim.single is not None:
-        return size.dim
-    variable = interp.graph.computed(size.compute, size.dim.variables, layer.name)
-    interp.slot_block[variable] = interp.block
-    interp.slot_frames[variable] = tuple(interp.frames)
-    layer.computed[argument] = variable
-    return Dim.var(variable)
-
-
-def _given_weights(interp: Interpreter, layer: Layer) -> None:
-    """Weights that are given have the size that they have."""
-    constants = [
-        value
-        for name, value in layer.args.keywords.items()
-        if name.endswith("initializer") and isinstance(value, Made) and value.name.endswith((".Constant", ".constant"))
-    ]
-    numbers = [isinstance(constant(value.args.get("value", 0)), (int, float)) for value in constants]
-    given = layer.args.keywords.get("weights")
-    if not all(numbers) or (given is not None and not isinstance(given, Const)):
-        keep_layer(interp, layer, "its weights are given")
-
-
-def keep_layer(interp: Interpreter, layer: Value, why: str) -> None:
-    """Keep the widths of a layer, or of all layers of a model."""
-    if isinstance(layer, Layer):
-        for dim in (*(Dim.var(v) for v in layer.slots.values()), *layer.sizes.values()):
-            interp.graph.fix(dim, why)
-        if layer.inner is not None:
-            keep_layer(interp, layer.inner, why)
-    elif isinstance(layer, (Model, Seq)):
-        for inner in layer.layers if isinstance(layer, Model) else layer.items:
-            keep_layer(interp, inner, why)
-
-
-def _keep(interp: Interpreter, layer: Layer, variable: int) -> None:
-    if interp.block is None:
-        interp.graph.fix(Dim.var(variable), "it is made outside the block")
-    if isinstance(layer.node, cst.Call):
-        start, end = interp.source.span(layer.node)
-        for line in range(interp.source.line(start), interp.source.line(end) + 1):
-            if line in interp.keeps:
-                interp.kept_lines.add(line)
-                interp.graph.fix(Dim.var(variable), "it is marked with KEEP")
-
-
-def _tie_backward(interp: Interpreter, layer: Layer) -> None:
-    forward, backward = layer.inner, layer.args.get("backward_layer")
-    if isinstance(forward, Layer) and isinstance(backward, Layer):
-        pair = [one.slots["units"] for one in (forward, backward) if "units" in one.slots]
-        if len(pair) == 2:
-            interp.graph.equal(Dim.var(pair[0]), Dim.var(pair[1]), "its backward layer has a fixed size")
-
-
-def _reshape_slot(interp: Interpreter, layer: Layer) -> None:
-    target = layer.args.get("target_shape", 0)
-    if isinstance(target, Seq) and target.items and isinstance(target.items[-1], Size):
-        layer.sizes["target_shape"] = _computed(interp, layer, "target_shape", target.items[-1])
-    elif isinstance(target, Seq) and target.items and target.nodes and target.nodes[-1] is not None:
-        size = whole(target.items[-1])
-        if size is not None and size > 1:
-            variable = interp.add_slot(layer, "target_shape", size, "reshape", target.nodes[-1])
-            _keep(interp, layer, variable)
-
-
-def _note_input(interp: Interpreter, layer: Layer) -> None:
-    """Remember where an input shape is written: a local regression cuts it."""
-    for name in ("input_shape", "input_dim", "batch_input_shape"):
-        if name in layer.args.keywords and isinstance(layer.node, cst.Call):
-            interp.note("input", layer.node, layer, layer.args, name)
-    if layer.name in ("Input", "InputLayer") and isinstance(layer.node, cst.Call):
-        interp.note("input", layer.node, layer, layer.args, "shape")
-
-
-def input_tensor(interp: Interpreter, args: Arguments, node: cst.CSTNode | None) -> Tensor:
-    """Make the tensor that `keras.Input` returns."""
-    layer = make_layer(interp, "Input", args, node)
-    return Tensor(_input_shape(args), layer)
-
-
-def _input_shape(args: Arguments) -> tuple[Dim, ...] | None:
-    batch = args.get("batch_shape") or args.get("batch_input_shape")
-    given = args.get("shape", 0) or args.get("input_shape")
-    if "input_dim" in args.keywords:
-        return (Dim.fixed(whole(args.get("input_dim"))),)
-    if isinstance(batch, Seq):
-        given = Seq(batch.items[1:])
-    if whole(given) is not None:
-        return (Dim.fixed(whole(given)),)
-    if isinstance(given, Seq):
-        return tuple(item.dim if isinstance(item, Size) else Dim.fixed(whole(item)) for item in given.items)
-    return None
 
 
 def tensors(value: Value | None) -> Iterator[Tensor]:
@@ -250,6 +112,7 @@ def _apply_layer(interp: Interpreter, layer: Layer, args: Arguments) -> Value:
     rule = LAYERS.get(layer.name)
     if rule and rule.shape == "lambda":
         return _apply_lambda(interp, layer, args, inputs)
+    _tie_applications(interp, layer, inputs)
     main = inputs[:1] if rule and rule.shape in ("recurrent", "rnn", "bidirectional", "conv_lstm") else inputs
     shape = shapes.output_shape(interp, layer, main)
     result = Tensor(shape, layer, tuple(inputs))
@@ -257,6 +120,21 @@ def _apply_layer(interp: Interpreter, layer: Layer, args: Arguments) -> Value:
     if rule and rule.shape == "multi_head_attention" and "return_attention_scores" in args.keywords:
         return Seq([result, UNKNOWN])
     return _with_states(interp, layer, result)
+
+
+_WITHOUT_WEIGHTS = ("same", "merge", "concatenate", "flatten", "reshape", "permute", "repeat", "pool", "global_pool",
+                    "spatial_unknown", "dot", "attention", "input", "embedding", "lambda", "cell")  # fmt: skip
+
+
+def _tie_applications(interp: Interpreter, layer: Layer, inputs: list[Tensor]) -> None:
+    """A layer with weights that is called several times sees inputs of one size."""
+    rule = LAYERS.get(layer.name)
+    weighted = rule is None or rule.shape not in _WITHOUT_WEIGHTS or "Normalization" in layer.name
+    if not weighted or not inputs:
+        return
+    if layer.applied is not None and layer.applied is not inputs[0]:
+        _tie(interp, layer.applied, inputs[0], "a layer")
+    layer.applied = layer.applied or inputs[0]
 
 
 def _tie_states(interp: Interpreter, layer: Layer, states: list[Tensor]) -> None:
@@ -307,19 +185,30 @@ def _apply_model(interp: Interpreter, model: Model, args: Arguments) -> Value:
     if model.sequential:
         value: Value = inputs[0] if inputs else Tensor(None)
         for layer in model.layers:
-            value = apply(interp, layer, Arguments([value]))
+            given = layer if isinstance(layer, Tensor) else None
+            if isinstance(layer, Layer) and layer.name == "InputLayer":
+                given = Tensor(making.input_shape(layer.args))
+            if given is not None and isinstance(value, Tensor):
+                _tie(interp, given, value)
+            if given is None:
+                value = apply(interp, layer, Arguments([value]))
         return value
     for inner, outer in zip(model.inputs, inputs, strict=False):
-        if inner.shape and outer.shape:
-            interp.graph.equal(inner.last, outer.last, "it goes into a model whose input size is fixed")
-        elif outer.shape:
-            interp.fix_value(outer, "it goes into a model")
+        _tie(interp, inner, outer)
     for tensor in inputs if not model.inputs else ():
         interp.fix_value(tensor, "it goes into a model that is not known")
     outputs: list[Value] = [Tensor(tensor.shape, model, tuple(inputs)) for tensor in model.outputs]
     if not outputs:
         return Tensor(None, model, tuple(inputs))
     return outputs[0] if len(outputs) == 1 else Seq(outputs)
+
+
+def _tie(interp: Interpreter, inner: Tensor, outer: Tensor, what: str = "a model") -> None:
+    """What goes into a model, or into a layer once more, has the size that it is made for."""
+    if inner.shape and outer.shape:
+        interp.graph.equal(inner.last, outer.last, f"it goes into {what} whose input size is fixed")
+    elif outer.shape:
+        interp.fix_value(outer, f"it goes into {what}")
 
 
 def functional(interp: Interpreter, args: Arguments, node: cst.CSTNode | None) -> Model:
@@ -373,10 +262,10 @@ def finish(interp: Interpreter, model: Model) -> None:
                 value = layer
                 continue
             if isinstance(layer, Layer) and layer.name == "InputLayer":
-                value = Tensor(_input_shape(layer.args), layer)
+                value = Tensor(making.input_shape(layer.args), layer)
                 continue
             if index == 0 and isinstance(layer, Layer):
-                shape = _input_shape(Arguments([], layer.args.keywords))
+                shape = making.input_shape(Arguments([], layer.args.keywords))
                 value = Tensor(shape if "input_shape" in layer.args.keywords or shape else None)
             value = apply(interp, layer, Arguments([value]))
         model.outputs = list(tensors(value))

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from sknc.script.interpreter import Interpreter
 from sknc.script.layers import LAYERS
+from sknc.script.making import keras_name
 from sknc.script.markers import Kind
-from sknc.script.network import keras_name
 from sknc.script.values import Bound, Layer, Made, Model, Ref, Seq, Tensor, Value, constant
 
 _PASSING = ("same", "flatten", "reshape", "global_pool", "pool", "permute")

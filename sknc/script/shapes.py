@@ -299,7 +299,7 @@ def _sequence(layer: Layer, inputs: list[Tensor], last: Dim) -> Shape | None:
 def _rnn(interp: Interpreter, layer: Layer, inputs: list[Tensor]) -> Shape | None:
     cell = layer.args.get("cell", 0)
     cells = cell.items if isinstance(cell, Seq) else [cell]
-    last = cells[-1]
+    last = cells[-1] if cells else None
     if not isinstance(last, Layer) or "units" not in last.slots:
         for tensor in inputs:
             interp.fix_value(tensor, "what its cell does is not known")

@@ -155,6 +155,9 @@ def parse_source(raw: bytes, file: str) -> Source:
     _check(text, file)
     try:
         module = cst.parse_module(text)
+    except RecursionError:
+        problem = "its expressions are nested too deeply"
+        raise SourceError(NOT_PYTHON.at(Span(file, 1, 1, 1, 1), problem=problem)) from None
     except cst.ParserSyntaxError as error:
         line, column = error.editor_line, error.editor_column
         raise SourceError(NOT_PYTHON.at(Span(file, line, column, line, column), problem=error.message)) from None

@@ -230,6 +230,7 @@ class Layer(Value):
         sizes: widths that follow from other widths of the network, by argument name.
         computed: variables of those that the script computes, by argument name.
         inner: the layer that a wrapper (Bidirectional, TimeDistributed) wraps.
+        applied: the tensor that it was first called on.
     """
 
     name: str
@@ -239,6 +240,7 @@ class Layer(Value):
     sizes: dict[str, Dim] = field(default_factory=dict)
     computed: dict[str, int] = field(default_factory=dict)
     inner: Value | None = None
+    applied: Tensor | None = None
 
 
 @dataclass(eq=False)
