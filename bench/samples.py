@@ -48,7 +48,7 @@ def measure(name: str, submodels: int, seed: int, cache: Path) -> Measured:
         cache: folder for the programs and their results.
 
     Returns:
-        results.json of the run, and the wall seconds.
+        results.json of the run, the wall seconds, and the machine's load before it.
 
     Raises:
         subprocess.CalledProcessError: a command failed.
@@ -61,10 +61,10 @@ def measure(name: str, submodels: int, seed: int, cache: Path) -> Measured:
     env = {**os.environ, "SEED": str(seed), "CUDA_VISIBLE_DEVICES": "-1", "TF_CPP_MIN_LOG_LEVEL": "2"}
     script = ROOT / "samples" / f"{name}.py"
     subprocess.run([*command, "split", script, "-m", str(submodels), "-o", folder], check=True, capture_output=True)
-    start = time.monotonic()
+    start, load = time.monotonic(), os.getloadavg()[0]
     subprocess.run([*command, "run", folder, "--baseline"], check=True, capture_output=True, env=env, cwd=cache)
     found = json.loads((folder / "results.json").read_text(encoding="utf-8"))
-    found["wall"] = time.monotonic() - start
+    found["wall"], found["load"] = time.monotonic() - start, load
     kept.write_text(json.dumps(found), encoding="utf-8")
     return dict(found)
 
@@ -128,7 +128,13 @@ def table(results: dict[str, tuple[int, list[Measured]]]) -> str:
     return "\n".join(lines)
 
 
-def section(text: str) -> str:
+def busy(results: dict[str, tuple[int, list[Measured]]]) -> str:
+    """Say so when other work took part of the machine."""
+    load = statistics.fmean(run.get("load", 0.0) for _, runs in results.values() for run in runs)
+    return f"\nThe machine was busy with other work (load {load:.1f}): the seconds are too high.\n" if load > 1 else ""
+
+
+def section(text: str, remark: str) -> str:
     """Return the page's section with a table in it."""
     return f"""{HEADING}
 
@@ -136,18 +142,18 @@ Every sample that is trained, split with the `-m` that [samples/README.md](../sa
 `sknc run --baseline` on two cores: `python bench/samples.py --write`. Mean and standard deviation over the seeds. The
 measures are those that the sample's marker asks for, on its test data. Seconds are those of the training processes; a
 submodel has the threads that `sknc run` gives it, which is a share of the machine, while the original has all of it.
-
+{remark}
 {text}
 """
 
 
-def write(text: str) -> None:
+def write(text: str, remark: str) -> None:
     """Replace the page's section on the samples; the others stay as they are."""
     page = PAGE.read_text(encoding="utf-8") if PAGE.exists() else "# Benchmarks\n"
     before, found, rest = page.partition(HEADING + "\n")
     following = re.search(r"^## ", rest, re.MULTILINE)
     after = rest[following.start() :] if found and following else ""
-    PAGE.write_text(before.rstrip() + "\n\n" + section(text) + ("\n" + after if after else ""), encoding="utf-8")
+    PAGE.write_text(before.rstrip() + "\n\n" + section(text, remark) + ("\n" + after if after else ""), encoding="utf-8")
 
 
 def main() -> None:
@@ -171,7 +177,7 @@ def main() -> None:
     text = table(results)
     print(text)
     if args.write:
-        write(text)
+        write(text, busy(results))
 
 
 if __name__ == "__main__":
