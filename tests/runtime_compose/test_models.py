@@ -190,9 +190,9 @@ def test_compiled_as_the_user_did(tmp_path: Path) -> None:
 def own_loss(y, p):
     return keras.losses.sparse_categorical_crossentropy(y, p)
 own_metric = keras.metrics.SparseCategoricalAccuracy(name="acc")
-model.compile(keras.optimizers.SGD(0.125), {"answer": own_loss}, loss_weights={"answer": 2.0}, run_eagerly=True,
+own_optimizer = keras.optimizers.SGD(0.125)
+model.compile(own_optimizer, {"answer": own_loss}, loss_weights={"answer": 2.0}, run_eagerly=True,
               metrics={"answer": [own_metric, "sparse_top_k_categorical_accuracy"]})
-spare = model
 """
     network = """
 inputs = keras.Input((5,))
@@ -201,12 +201,12 @@ model = keras.Model(inputs, layers.Dense({width}, "softmax", name="answer")(inpu
     folder = multiclass(tmp_path / "split", HEAD + network + compiled + FIT, 6, 3)
     folder.train()
     names = folder.run("compose.py")
-    model, spare = names["model"], names["spare"]
+    model = names["model"]
     found = model.evaluate(names["x_test"], names["y_test"], verbose=0, return_dict=True)
     assert set(found) == {"loss", "acc", "sparse_top_k_categorical_accuracy"}
     chosen = names["predicted"][np.arange(30), names["y_test"]]
     assert found["loss"] == pytest.approx(-2 * np.log(chosen).mean(), rel=1e-4)
-    assert model.optimizer is not spare.optimizer
+    assert model.optimizer is not names["own_optimizer"]
     assert float(model.optimizer.learning_rate) == 0.125
     assert model.run_eagerly
 
