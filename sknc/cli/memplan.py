@@ -12,7 +12,7 @@ import click
 from rich.console import Console
 
 from sknc.errors import EnvironmentProblem
-from sknc.memplan import ACCOUNTINGS, Request, make_report
+from sknc.memplan import ACCOUNTINGS, ALLOCATORS, Request, make_report
 from sknc.runtime.memory.errors import PlanError
 from sknc.runtime.memory.units import format_size, parse_size
 
@@ -33,6 +33,19 @@ class _Size(click.ParamType[int]):
             self.fail(str(error), param, ctx)
 
 
+class _Shape(click.ParamType[tuple[int, ...]]):
+    name = "shape"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, ...]:
+        """Sizes from text such as 224,224,3."""
+        if isinstance(value, tuple):
+            return value
+        parts = value.replace("x", ",").split(",")
+        if not all(part.strip().isdigit() and int(part) > 0 for part in parts):
+            self.fail(f"'{value}' is no shape; write for example 224,224,3", param, ctx)
+        return tuple(int(part) for part in parts)
+
+
 SIZE = _Size()
 
 
@@ -45,7 +58,15 @@ SIZE = _Size()
 @click.option("--disk-budget", type=SIZE, metavar="SIZE", help="What the disk may hold. [default: nothing]")
 @click.option("--fail-over", type=SIZE, metavar="SIZE", help="End with 1 when a step needs more than SIZE.")
 @click.option("--max-batch", is_flag=True, help="Find the largest batch within the budget.")
-@click.option("--accounting", type=click.Choice(ACCOUNTINGS), help="How memory is counted.")
+@click.option("--accounting", type=click.Choice(ACCOUNTINGS), help="How memory is counted. [default: by target]")
+@click.option(
+    "--allocator",
+    type=click.Choice(ALLOCATORS),
+    default="default",
+    show_default=True,
+    help="TensorFlow's allocator; bfc is a GPU's.",
+)
+@click.option("--input-shape", type=_Shape(), metavar="N,N,N", help="Shape of one sample, where the model has none.")
 @click.option("--machine", type=click.Path(path_type=Path), metavar="FILE", help="Speeds of the machine, for plans.")
 @click.option(
     "--format",
@@ -72,18 +93,36 @@ def command(
     fail_over: int | None,
     max_batch: bool,
     accounting: str | None,
+    allocator: str,
+    input_shape: tuple[int, ...] | None,
     machine: Path | None,
     format_name: str,
     output: Path | None,
 ) -> None:
     """Tell what one training step of TARGET will hold in memory, before it runs.
 
-    TARGET is paper:NAME, a network of the SuperNeurons paper: alexnet, vgg16, resnet50, resnet101, resnet152,
-    resnet2500 or inception_v4.
+    TARGET is a marked script, a folder that `sknc split` made, module:callable that returns a keras.Model, a
+    .keras file, keras.applications.NAME, or paper:NAME, a network of the SuperNeurons paper (alexnet, vgg16,
+    resnet50, resnet101, resnet152, resnet2500, inception_v4).
+
+    A script or a program is run up to where training would start, a callable is called, each in a process of
+    its own. Otherwise nothing is computed and no weight is allocated.
 
     Ends with 1 when --fail-over is exceeded or --budget cannot be kept.
     """
-    request = Request(target, batch, optimizer, accounting, budget, host_budget, disk_budget or 0, max_batch, machine)
+    request = Request(
+        target,
+        batch,
+        optimizer,
+        accounting,
+        budget,
+        host_budget,
+        disk_budget or 0,
+        max_batch,
+        None if machine is None else str(machine),
+        allocator,
+        input_shape,
+    )
     report = make_report(request)
     _write(report, format_name, output)
     raise SystemExit(_judge(report, fail_over))

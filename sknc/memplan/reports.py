@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from sknc.errors import UsageError
-from sknc.memplan.request import ACCOUNTINGS, PAPER, Request
-from sknc.runtime.memory.analysis import Subject, largest_batches, layer_subject, report
+from sknc.memplan.launch import report_in_child
+from sknc.memplan.request import Request
+from sknc.memplan.targets import Target, programs_of, read_target
+from sknc.runtime.memory.analysis import REPORT_SCHEMA, Subject, largest_batches, layer_subject, report
 from sknc.runtime.memory.errors import PlanError
 from sknc.runtime.memory.papernets import paper_network
 
@@ -26,38 +29,51 @@ def make_report(request: Request) -> dict[str, Any]:
 
     Raises:
         UsageError: when the target, a size or a name cannot be planned.
+        InputProblem: when the user's code fails before the training starts.
     """
+    target = read_target(request.target)
     try:
-        return _report(request, subjects(request))
+        if target.kind == "paper":
+            return report_for(request, paper_subjects(request, target))
     except PlanError as error:
         raise UsageError(str(error)) from error
-
-
-def subjects(request: Request) -> Callable[[int], Subject]:
-    """How to make the training step of a target for a batch size.
-
-    Args:
-        request: target and options.
-
-    Returns:
-        A function of the batch size.
-
-    Raises:
-        UsageError: when there is no such target.
-    """
-    if request.accounting not in (None, *ACCOUNTINGS):
-        raise UsageError(f"no accounting '{request.accounting}'", f"there is {', '.join(ACCOUNTINGS)}")
-    if not request.target.startswith(PAPER):
+    if request.accounting == "superneurons":
         raise UsageError(
-            f"'{request.target}' is no target that can be planned",
-            "write paper:NAME, for example paper:alexnet",
+            "the superneurons accounting is for the paper's networks", "write paper:NAME, or leave --accounting out"
         )
-    network = paper_network(request.target.removeprefix(PAPER))
+    if target.kind != "folder":
+        return report_in_child(request, target)
+    programs = [report_in_child(request, Target("script", str(program))) for program in programs_of(Path(target.name))]
+    return {"schema": REPORT_SCHEMA, "target": request.target, "programs": programs}
+
+
+def paper_subjects(request: Request, target: Target) -> Callable[[int], Subject]:
+    """How to make the training step of a paper network for a batch size."""
+    if request.accounting == "tensorflow":
+        raise UsageError(
+            "the paper's networks are counted by the paper's accounting",
+            "leave --accounting out, or name a Keras model",
+        )
+    network = paper_network(target.name)
     optimizer = request.optimizer or PAPER_OPTIMIZER
     return lambda batch: layer_subject(network, request.target, batch, optimizer)
 
 
-def _report(request: Request, make: Callable[[int], Subject]) -> dict[str, Any]:
+def report_for(request: Request, make: Callable[[int], Subject]) -> dict[str, Any]:
+    """The report on one training step.
+
+    Args:
+        request: the options.
+        make: the training step for a batch size.
+
+    Returns:
+        The report.
+
+    Raises:
+        UsageError: when nothing says the batch size.
+        PlanError: when the step cannot be planned.
+    """
+    speeds = request.speeds()
     batches = None
     if request.max_batch and request.device is not None:
         batches = largest_batches(make, request.device, request.host)
@@ -66,7 +82,7 @@ def _report(request: Request, make: Callable[[int], Subject]) -> dict[str, Any]:
         batch = max(1, batches["liveness"])
     if batch is None:
         raise UsageError(f"'{request.target}' has no batch size of its own", "add --batch B, for example --batch 32")
-    result = report(make(batch), request.budgets, request.speeds())
+    result = report(make(batch), request.budgets, speeds)
     if batches is not None:
         result["max_batch"] = {"budget": request.device, "host": request.host, "largest": batches}
     return result

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from sknc.errors import UsageError
 from sknc.runtime.memory.machine import PAPER_MACHINE, Machine, load_machine
 from sknc.runtime.memory.planner import Budgets
 
-ACCOUNTINGS = ("superneurons",)
-PAPER = "paper:"
+ACCOUNTINGS = ("tensorflow", "superneurons")
+ALLOCATORS = ("default", "bfc")
+# No limit, written as more than any machine has.
+UNLIMITED = 1 << 62
 
 
 @dataclass(frozen=True)
@@ -27,6 +30,8 @@ class Request:
         disk: budget of the disk in bytes; 0 leaves the disk alone.
         max_batch: whether to look for the largest batch that keeps the device's budget.
         machine: file of a machine profile; None takes the paper's machine.
+        allocator: the allocator of the tensorflow accounting.
+        input_shape: the shape of the model's one input, where the model does not say it.
     """
 
     target: str
@@ -37,7 +42,9 @@ class Request:
     host: int | None = None
     disk: int = 0
     max_batch: bool = False
-    machine: Path | None = None
+    machine: str | None = None
+    allocator: str = "default"
+    input_shape: tuple[int, ...] | None = None
 
     def __post_init__(self) -> None:
         if self.max_batch and self.device is None:
@@ -46,15 +53,32 @@ class Request:
             )
         if self.device is None and (self.host is not None or self.disk):
             raise UsageError("a budget for host or disk alone plans nothing", "add --budget SIZE for the device")
+        for name, known in (("accounting", ACCOUNTINGS), ("allocator", ALLOCATORS)):
+            value = getattr(self, name)
+            if value is not None and value not in known:
+                raise UsageError(f"no {name} '{value}'", f"there is {', '.join(known)}")
 
     @property
     def budgets(self) -> Budgets | None:
         """The budgets of all pools, None when no plan is wanted."""
         if self.device is None:
             return None
-        # No limit on the host is written as more than any machine has.
-        return Budgets(self.device, 1 << 62 if self.host is None else self.host, self.disk)
+        return Budgets(self.device, UNLIMITED if self.host is None else self.host, self.disk)
 
     def speeds(self) -> Machine:
         """The machine profile that plans reckon with."""
-        return PAPER_MACHINE if self.machine is None else load_machine(self.machine)
+        return PAPER_MACHINE if self.machine is None else load_machine(Path(self.machine))
+
+    def with_batch(self, batch: int | None) -> Request:
+        """The same request, with a batch size where it has none."""
+        return self if self.batch is not None else replace(self, batch=batch)
+
+    def as_json(self) -> dict[str, Any]:
+        """The request as plain data."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, content: dict[str, Any]) -> Request:
+        """The request that `as_json` wrote."""
+        shape = content.pop("input_shape")
+        return cls(**content, input_shape=None if shape is None else tuple(shape))

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 from .accounting import SUPERNEURONS, Profile, unknown_types, unroll
 from .errors import InfeasibleBudget, PlanError
 from .graph import Peak, StepGraph
-from .liveness import baseline_bytes
+from .liveness import baseline_bytes, liveness_timeline
 from .machine import PAPER_MACHINE, Machine
 from .network import Network
 from .offload import offload_schedule
@@ -65,6 +65,9 @@ class Subject:
         allocator: 'default' or 'bfc'.
         reserve: bytes added to the scheduled peak for what a schedule cannot know.
         notes: what was assumed, for the user.
+        scheduled: the peak of the whole device, where it is known better than as the sum of holdings and
+            tensors.
+        extra: more entries for the report.
     """
 
     target: str
@@ -77,12 +80,20 @@ class Subject:
     allocator: str = "default"
     reserve: int = 0
     notes: tuple[str, ...] = ()
+    scheduled: int | None = None
     extra: dict[str, Any] = field(default_factory=dict)
 
-    @property
+    @cached_property
+    def scheduled_peak(self) -> int:
+        """The peak of the device, without the reserve."""
+        if self.scheduled is not None:
+            return self.scheduled
+        return liveness_timeline(self.graph).peak.bytes + self.holdings.total
+
+    @cached_property
     def fixed(self) -> int:
-        """Bytes beside the graph's tensors: holdings and reserve."""
-        return self.holdings.total + self.reserve
+        """Bytes beside the graph's tensors, the reserve included: what every schedule holds."""
+        return self.scheduled_peak + self.reserve - liveness_timeline(self.graph).peak.bytes
 
 
 @dataclass(frozen=True)
@@ -173,7 +184,7 @@ def report(subject: Subject, budgets: Budgets | None = None, machine: Machine = 
     graph = subject.graph
     techniques = apply_techniques(graph, subject.offload)
     peaks = techniques.peaks(graph)
-    scheduled = peaks["liveness"].bytes + subject.holdings.total
+    scheduled = subject.scheduled_peak
     pools = {"device": scheduled + subject.reserve, "host": 0, "disk": 0}
     result: dict[str, Any] = {
         "schema": REPORT_SCHEMA,

@@ -18,9 +18,9 @@ def baseline_bytes(graph: StepGraph) -> int:
         graph: the step graph.
 
     Returns:
-        The sum over all tensors.
+        The sum over all tensors and what each step needs while it runs.
     """
-    return sum(tensor.bytes for tensor in graph.tensors)
+    return sum(tensor.bytes for tensor in graph.tensors) + sum(step.scratch for step in graph.steps)
 
 
 def live_sets(graph: StepGraph) -> Iterator[tuple[list[int], list[int]]]:

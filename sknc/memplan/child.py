@@ -1,0 +1,71 @@
+"""The child process: builds or finds the model, plans it, writes the answer.
+
+Models are built inside `keras.StatelessScope()`, so that no weight is allocated. Leaving that scope would
+make them all, so the process ends inside it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from sknc.errors import SkncError
+from sknc.memplan.reports import report_for
+from sknc.memplan.request import Request
+from sknc.memplan.usercode import UserCodeFailed, user_frames
+from sknc.runtime.memory.errors import PlanError
+
+Answer = dict[str, Any]
+
+
+def main(arguments: list[str]) -> None:
+    """Answer one job.
+
+    Args:
+        arguments: the file for the answer; the job is read from standard input.
+    """
+    job = json.loads(sys.stdin.read())
+    path = Path(arguments[0])
+
+    def answer(content: Answer) -> None:
+        path.write_text(json.dumps(content), encoding="utf-8")
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(0)
+
+    try:
+        plan(Request.from_json(job["request"]), job["kind"], job["name"], answer)
+    except UserCodeFailed as error:
+        answer({"error": "input", "message": str(error), "hint": user_frames(error.__cause__), "status": 2})
+    except PlanError as error:
+        answer({"error": "usage", "message": str(error)})
+    except SkncError as error:
+        answer({"error": "usage", "message": error.message, "hint": error.hint, "status": error.status})
+
+
+def plan(request: Request, kind: str, name: str, answer: Callable[[Answer], None]) -> None:
+    """Plan a target and hand over the report.
+
+    Args:
+        request: the options.
+        kind: the kind of target.
+        name: its name.
+        answer: takes the answer; it does not return.
+    """
+    if kind == "script":
+        from sknc.memplan.scripts import plan_script
+
+        plan_script(request, name, answer)
+        return
+    from sknc.memplan.models import model_in_scope
+
+    with model_in_scope(request, kind, name) as subjects:
+        answer({"report": report_for(request, subjects)})
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

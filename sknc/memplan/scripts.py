@@ -1,0 +1,140 @@
+"""Scripts: run up to where training would start; model, batch size and data are taken from there."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import runpy
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import keras
+import numpy as np
+
+from sknc.memplan.child import Answer
+from sknc.memplan.reports import report_for
+from sknc.memplan.request import Request
+from sknc.memplan.usercode import UserCodeFailed, call_user
+from sknc.runtime.memory.errors import PlanError
+from sknc.runtime.memory.tensorflow import ModelSubjects
+
+DEFAULT_BATCH = 32
+NOTE = "the script was run up to its first fit, in a process of its own; its weights and its data were made"
+
+
+class TrainingWouldStart(BaseException):
+    """Leaves a script where it would train; no `Exception`, so that the script does not catch it.
+
+    Args:
+        model: the model.
+        call: fit's arguments by name.
+    """
+
+    def __init__(self, model: Any, call: dict[str, Any]) -> None:
+        super().__init__("training would start")
+        self.model = model
+        self.call = call
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """What a script would train.
+
+    Attributes:
+        model: the compiled model.
+        batch: its batch size.
+        shape: the shape of one sample, where the data is one array.
+        data: bytes of the arrays that `fit` copies to the device.
+    """
+
+    model: Any
+    batch: int
+    shape: tuple[int, ...] | None
+    data: int
+
+
+def plan_script(request: Request, name: str, answer: Callable[[Answer], None]) -> None:
+    """Plan what a script trains.
+
+    Args:
+        request: the options.
+        name: the script.
+        answer: takes the answer.
+
+    Raises:
+        PlanError: when the script ends without training.
+        UserCodeFailed: when the script raises before.
+    """
+    start = run_to_fit(name)
+    target = name if Path(request.target).is_dir() else request.target
+    shape = request.input_shape or (None if getattr(start.model, "inputs", None) else start.shape)
+    subjects = ModelSubjects(start.model, target, request.optimizer, request.allocator, shape, start.data, (NOTE,))
+    answer({"report": report_for(request.with_batch(start.batch), subjects)})
+
+
+def run_to_fit(name: str) -> Start:
+    """Run a script until a model's `fit` is called.
+
+    Args:
+        name: the script.
+
+    Returns:
+        What it would train.
+
+    Raises:
+        PlanError: when it ends without training.
+        UserCodeFailed: when it raises before.
+    """
+    fit = keras.Model.fit
+    names = inspect.signature(fit)
+
+    def stop(model: Any, *args: Any, **kwargs: Any) -> None:
+        raise TrainingWouldStart(model, dict(names.bind(model, *args, **kwargs).arguments))
+
+    keras.Model.fit = stop
+    path = Path(name).resolve()
+    sys.argv[:] = [str(path)]
+    sys.path.insert(0, str(path.parent))
+    folder = os.getcwd()
+    try:
+        call_user(f"'{name}'", lambda: runpy.run_path(str(path), run_name="__main__"))
+    except TrainingWouldStart as found:
+        return start_of(found)
+    except SystemExit as ended:
+        raise UserCodeFailed(f"'{name}' ended with status {ended.code} before it trained") from ended
+    finally:
+        keras.Model.fit = fit
+        os.chdir(folder)
+    raise PlanError(f"'{name}' ended without calling fit: there is nothing to plan")
+
+
+def start_of(found: TrainingWouldStart) -> Start:
+    """Batch size, shape and data from the arguments of `fit`."""
+    x = found.call.get("x")
+    arrays = [value for value in keras.tree.flatten([x, found.call.get("y")]) if isinstance(value, np.ndarray)]
+    batch = found.call.get("batch_size")
+    spec = getattr(x, "element_spec", None)
+    shape = None
+    if isinstance(x, np.ndarray):
+        shape = tuple(x.shape[1:])
+    elif spec is not None:
+        first = keras.tree.flatten(spec)[0].shape
+        batch = first[0] or batch
+        shape = tuple(first[1:])
+    elif (
+        x is not None and hasattr(x, "__getitem__") and hasattr(x, "__len__") and not isinstance(x, (list, tuple, dict))
+    ):
+        sample = keras.tree.flatten(x[0])[0]
+        batch = len(sample)
+        shape = tuple(sample.shape[1:])
+    return Start(found.model, int(batch or DEFAULT_BATCH), shape, sum(map(copied_bytes, arrays)))
+
+
+def copied_bytes(array: Any) -> int:
+    """Bytes of an array after `fit` has copied it: floats become the default float type."""
+    floating = np.issubdtype(array.dtype, np.floating)
+    width: int = np.dtype(keras.backend.floatx()).itemsize if floating else array.itemsize
+    return int(array.size) * width

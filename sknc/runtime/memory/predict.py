@@ -1,0 +1,66 @@
+"""The peak that TensorFlow's allocator will show for one training step: a schedule and a stated reserve."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .executor import Executor
+from .opgraph import OpGraph, UpdateRule, with_updates
+from .tfrules import ALLOCATORS
+
+# Steps before the first one that counts: the allocator's chunks settle.
+WARM_UP = 2
+# Operations imitated by one prediction, at most; a large graph gets fewer draws.
+OPERATIONS = 120_000
+FEWEST_DRAWS, MOST_DRAWS = 10, 40
+# How much durations vary in a draw (a machine with other work), and what is added for what no draw shows.
+NOISE = 3.0
+MARGIN = 0.015
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """What the allocator will show.
+
+    Attributes:
+        scheduled: the peak when operations last as long as they should.
+        reserve: what the largest of the drawn peaks adds, with a margin.
+        low: the smallest of the drawn peaks.
+        high: the largest of the drawn peaks.
+        held: bytes in use before the first step.
+    """
+
+    scheduled: int
+    reserve: int
+    low: int
+    high: int
+    held: int
+
+    @property
+    def peak(self) -> int:
+        """The predicted peak."""
+        return self.scheduled + self.reserve
+
+
+def predict_peak(graph: OpGraph, rule: UpdateRule, allocator: str = "default", threads: int = 2) -> Prediction:
+    """Predict what `get_memory_info` will show as the peak of a warmed training step.
+
+    Args:
+        graph: forward and backward pass.
+        rule: what the optimiser does to one variable.
+        allocator: 'default' or 'bfc'.
+        threads: threads that run operations.
+
+    Returns:
+        The schedule's peak and the reserve.
+    """
+    whole = with_updates(graph, rule)
+    slots = [graph.sizes[variable] for variable in graph.gradients for _ in range(rule.slots)]
+    calm = Executor(whole, ALLOCATORS[allocator], slots, threads)
+    held = calm.pool.in_use
+    scheduled = max(calm.run().peak for _ in range(WARM_UP + 1))
+    draws = min(MOST_DRAWS, max(FEWEST_DRAWS, OPERATIONS // max(1, len(whole.ops))))
+    busy = Executor(whole, ALLOCATORS[allocator], slots, threads)
+    peaks = [busy.run(seed, NOISE).peak for seed in range(WARM_UP + draws)][WARM_UP:]
+    high = max(scheduled, *peaks)
+    return Prediction(scheduled, high - scheduled + int(MARGIN * high), min(peaks), high, held)

@@ -1,0 +1,204 @@
+"""From a `tf.Graph` to an operation graph: what is needed, what is folded away, how large, whose layer."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from math import prod
+from typing import Any
+
+from .loops import LOOPS, loop_scratch, loop_sizes
+from .opgraph import Op, OpGraph
+
+GRADIENT_SCOPE = "gradient_tape/"
+# TensorFlow folds operations on constants while it optimises a graph, up to about this size of the result.
+FOLDED = 10 * 1024 * 1024
+_SHAPES = frozenset({"Shape", "ShapeN", "Rank", "Size", "BroadcastGradientArgs"})
+_CONVOLUTIONS = {
+    # operation: whose elements are multiplied, whose shape is the kernel's (an input, or the output where
+    # None)
+    "Conv2D": ("output", 1),
+    "Conv3D": ("output", 1),
+    "DepthwiseConv2dNative": ("output", 1),
+    "Conv2DBackpropInput": ("gradient", 1),
+    "Conv2DBackpropFilter": ("gradient", None),
+    "Conv3DBackpropInputV2": ("gradient", 1),
+    "Conv3DBackpropFilterV2": ("gradient", None),
+    "DepthwiseConv2dNativeBackpropInput": ("gradient", 1),
+    "DepthwiseConv2dNativeBackpropFilter": ("gradient", None),
+}
+
+
+def elements(tensor: Any) -> int:
+    """Elements of a symbolic tensor; 0 where its shape is not known."""
+    shape = tensor.shape
+    if shape.rank is None or any(size is None for size in shape):
+        return 0
+    return prod(shape)
+
+
+def tensor_bytes(tensor: Any) -> int:
+    """Bytes of a symbolic tensor; 0 for handles and where its shape is not known."""
+    return elements(tensor) * int(tensor.dtype.size or 0) if tensor.dtype.name not in ("variant", "resource") else 0
+
+
+def flops(op: Any) -> int:
+    """Floating point operations of an operation, for the order of events and the cost of recomputing."""
+    if op.type in ("MatMul", "BatchMatMul", "BatchMatMulV2", "BatchMatMulV3"):
+        name = "transpose_a" if op.type == "MatMul" else "adj_x"
+        shape = op.inputs[0].shape
+        inner = shape[-2 if op.get_attr(name) else -1] or 1
+        return 2 * elements(op.outputs[0]) * int(inner)
+    if op.type in _CONVOLUTIONS:
+        moved, kernel = _CONVOLUTIONS[op.type]
+        weights = op.outputs[0] if kernel is None else op.inputs[kernel]
+        values = op.outputs[0] if moved == "output" else op.inputs[2]
+        depthwise = op.type.startswith("Depthwise")
+        return 2 * elements(values) * int(prod(weights.shape[: -2 if depthwise else -1]))
+    return sum(elements(tensor) for tensor in op.outputs)
+
+
+def needed_ops(wanted: Iterable[Any]) -> set[Any]:
+    """The operations that some tensors depend on."""
+    needed: set[Any] = set()
+    stack = [tensor.op for tensor in wanted]
+    while stack:
+        op = stack.pop()
+        if op not in needed:
+            needed.add(op)
+            stack += [tensor.op for tensor in op.inputs]
+            stack += op.control_inputs
+    return needed
+
+
+def folded_ops(ops: Sequence[Any]) -> set[Any]:
+    """The operations that are known before the step runs."""
+    folded: set[Any] = set()
+    for op in ops:
+        if op.type == "Placeholder":
+            continue
+        known = all(tensor.op in folded for tensor in op.inputs)
+        fixed_shape = op.type in _SHAPES and all(tensor.shape.is_fully_defined() for tensor in op.inputs)
+        if op.type == "Const" or fixed_shape or (known and sum(map(tensor_bytes, op.outputs)) <= FOLDED):
+            folded.add(op)
+    return folded
+
+
+def kept_ops(ops: Sequence[Any], wanted: Sequence[Any]) -> list[Any]:
+    """The operations that a step runs: needed, not known before it runs, not handed in."""
+    needed, folded = needed_ops(wanted), folded_ops(ops)
+    return [op for op in ops if op in needed and op not in folded and op.type != "Placeholder"]
+
+
+class LayerNames:
+    """Finds the call of a layer that an operation belongs to, by its name scope.
+
+    Args:
+        layers: for each layer's name, its class.
+        model: the model's name; its scope is no layer.
+    """
+
+    def __init__(self, layers: Mapping[str, str], model: str) -> None:
+        self.layers = layers
+        self.model = model
+        self.found: dict[str, str] = {}
+
+    def call(self, name: str) -> tuple[str, bool]:
+        """The call of a layer, as a scope of its own, and whether the operation is of the backward pass."""
+        backward = name.startswith(GRADIENT_SCOPE)
+        path = name.removeprefix(GRADIENT_SCOPE).split("/")[:-1]
+        deepest = 0
+        names: list[str] = []
+        for depth, part in enumerate(path, start=1):
+            known = self.known(part)
+            if known is None:
+                break
+            if known != self.model:
+                deepest = depth
+                names.append(known)
+        scope = "/".join(path[:deepest])
+        if scope:
+            self.found.setdefault(scope, "/".join(names))
+        return scope, backward
+
+    def titles(self) -> dict[str, str]:
+        """What to call each call of a layer: by the layer's name, numbered where the layer is called again."""
+        again: dict[str, int] = {}
+        titles = {}
+        for scope, name in self.found.items():
+            again[name] = again.get(name, 0) + 1
+            titles[scope] = name if again[name] == 1 else f"{name}#{again[name]}"
+        return titles
+
+    def class_of(self, scope: str) -> str:
+        """The class of the layer that a scope is a call of."""
+        return self.layers[self.found[scope].split("/")[-1]]
+
+    def known(self, part: str) -> str | None:
+        """The layer that a part of a scope names; TensorFlow appends a number for each further call."""
+        for name in (part, re.sub(r"_\d+$", "", part)):
+            if name in self.layers or name == self.model:
+                return name
+        return None
+
+
+def op_graph(
+    ops: Sequence[Any],
+    wanted: Sequence[Any],
+    held: Sequence[Any],
+    drawn: Iterable[int],
+    gradients: Mapping[Any, Any],
+    names: LayerNames,
+    is_backward: Callable[[Any], bool],
+) -> OpGraph:
+    """Turn TensorFlow's operations into an operation graph.
+
+    Args:
+        ops: all operations in traced order.
+        wanted: tensors that the step has to make.
+        held: placeholders for variables and the input batch.
+        drawn: places in `held` of variables whose first values are drawn at random.
+        gradients: the gradient of each variable's placeholder, by the placeholder's reference.
+        names: finds layers.
+        is_backward: whether an operation outside of every layer belongs to the backward pass.
+
+    Returns:
+        The forward and backward pass.
+    """
+    kept = kept_ops(ops, wanted)
+    ids: dict[Any, int] = {tensor.ref(): number for number, tensor in enumerate(held)}
+    sizes = [tensor_bytes(tensor) for tensor in held]
+    numbers: dict[Any, int] = {}
+    pieces: dict[int, int] = {}
+    result = []
+    for op in kept:
+        made = loop_sizes(op) if op.type in LOOPS else [(tensor_bytes(tensor), 1) for tensor in op.outputs]
+        for tensor, (size, count) in zip(op.outputs, made, strict=True):
+            ids[tensor.ref()] = len(sizes)
+            pieces[len(sizes)] = count
+            sizes.append(size)
+        layer, backward = names.call(op.name)
+        result.append(
+            Op(
+                op.type,
+                tuple(ids[tensor.ref()] for tensor in op.inputs if tensor.ref() in ids),
+                tuple(ids[tensor.ref()] for tensor in op.outputs),
+                tuple(numbers[other] for other in op.control_inputs if other in numbers),
+                flops(op),
+                layer,
+                backward or (not layer and is_backward(op)),
+                loop_scratch(op, backward) if op.type in LOOPS else (),
+            )
+        )
+        numbers[op] = len(result) - 1
+    titles = names.titles()
+    return OpGraph(
+        tuple(replace(op, layer=titles.get(op.layer, "")) for op in result),
+        tuple(sizes),
+        frozenset(range(len(held))),
+        {ids[variable]: ids[gradient.ref()] for variable, gradient in gradients.items() if gradient.ref() in ids},
+        {title: names.class_of(scope) for scope, title in titles.items()},
+        frozenset(drawn),
+        {tensor: count for tensor, count in pieces.items() if count > 1},
+    )

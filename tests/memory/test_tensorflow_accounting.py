@@ -1,0 +1,226 @@
+"""The tensorflow accounting: traced steps, the imitated allocator and executor, and the allocator itself."""
+
+from __future__ import annotations
+
+import itertools
+import random
+
+import keras
+import pytest
+import tensorflow as tf
+
+from sknc.runtime.memory.analysis import report
+from sknc.runtime.memory.bfc import Pool
+from sknc.runtime.memory.errors import PlanError
+from sknc.runtime.memory.executor import Executor
+from sknc.runtime.memory.opgraph import Op, OpGraph
+from sknc.runtime.memory.oplayers import layer_graph, most_at_once
+from sknc.runtime.memory.predict import predict_peak
+from sknc.runtime.memory.tensorflow import ModelSubjects
+from sknc.runtime.memory.tfrules import ALLOCATORS
+from sknc.runtime.memory.tracing import trace_step, update_rule
+
+from . import keras_models
+
+MIB = 2**20
+
+
+def in_use() -> int:
+    return int(tf.config.experimental.get_memory_info("CPU:0")["current"])
+
+
+class TestPool:
+    def test_chunks_are_handed_out_as_tensorflow_hands_them_out(self) -> None:
+        """The same requests to TensorFlow and to the imitation, each after a fresh large region was taken."""
+        sizes = [300_000, 1_048_576, 3 * MIB, 2 * MIB, 262_144, 262_140, 64]
+        pool = Pool(ALLOCATORS["default"])
+        for size in sizes:
+            before = in_use()
+            tensor = tf.fill([size // 4], 1.0)
+            took = in_use() - before
+            handle = pool.allocate(size)
+            assert took == 0 if size < 256 * 1024 else took >= size
+            assert (pool.in_use == 0) == (size < 256 * 1024)
+            pool.free(handle)
+            del tensor
+
+    def test_a_chunk_of_less_than_twice_the_size_is_handed_out_whole(self) -> None:
+        pool = Pool(ALLOCATORS["bfc"])
+        first = pool.allocate(3 * MIB)
+        assert pool.in_use == 4 * MIB
+        second = pool.allocate(MIB)
+        pool.free(first)
+        pool.allocate(2 * MIB)
+        assert pool.in_use <= 4 * MIB
+        pool.free(second)
+
+    def test_free_neighbours_join(self) -> None:
+        pool = Pool(ALLOCATORS["bfc"])
+        handles = [pool.allocate(MIB // 4) for _ in range(8)]
+        for handle in random.Random(0).sample(handles, len(handles)):
+            pool.free(handle)
+        assert pool.in_use == 0
+        assert len(pool.chunks) == 1
+        assert next(iter(pool.chunks.values())).size == 2 * MIB
+
+    def test_random_use_never_overlaps(self) -> None:
+        rng = random.Random(3)
+        pool = Pool(ALLOCATORS["bfc"])
+        held: list[int] = []
+        for _ in range(2000):
+            if held and rng.random() < 0.5:
+                pool.free(held.pop(rng.randrange(len(held))))
+            else:
+                held.append(pool.allocate(rng.choice((100, 5000, 70_000, MIB, 3 * MIB))))
+            used = sorted((pool.chunks[handle].start, pool.chunks[handle].size) for handle in held)
+            assert all(start + size <= after for (start, size), (after, _) in itertools.pairwise(used))
+            assert pool.in_use == sum(size for _, size in used)
+
+
+def op_graph(*ops: Op, sizes: tuple[int, ...], held: int = 1) -> OpGraph:
+    return OpGraph(ops, sizes, frozenset(range(held)))
+
+
+class TestExecutor:
+    def test_an_elementwise_operation_reuses_a_buffer_that_nobody_else_needs(self) -> None:
+        kept = op_graph(Op("MatMul", (0,), (1,)), Op("Relu", (1,), (2,)), Op("Sum", (2,), (3,)), sizes=(0, MIB, MIB, 0))
+        shared = op_graph(
+            Op("MatMul", (0,), (1,)), Op("Relu", (1,), (2,)), Op("Sum", (1, 2), (3,)), sizes=(0, MIB, MIB, 0)
+        )
+        assert Executor(kept, ALLOCATORS["default"]).run().peak == MIB
+        assert Executor(shared, ALLOCATORS["default"]).run().peak == 2 * MIB
+
+    def test_an_update_of_a_variable_that_is_still_read_needs_a_copy(self) -> None:
+        ops = (
+            Op("MatMul", (0,), (1,), flops=10**9),
+            Op("Fill", (), (2,)),
+            Op("AssignSubVariableOp", (2,), (3,), updates=0),
+        )
+        graph = op_graph(*ops, sizes=(4 * MIB, MIB, MIB, 0))
+        assert Executor(graph, ALLOCATORS["default"], threads=2).run().peak >= 9 * MIB
+        late = op_graph(ops[0], Op("Fill", (1,), (2,)), ops[2], sizes=(4 * MIB, MIB, MIB, 0))
+        assert Executor(late, ALLOCATORS["default"], threads=2).run().peak <= 6 * MIB
+
+    def test_steps_leave_nothing_behind_and_equal_seeds_give_equal_steps(self) -> None:
+        traced = trace_step(keras_models.residual(), 4)
+        executor = Executor(traced.graph, ALLOCATORS["default"])
+        before = executor.pool.in_use
+        for seed in range(5):
+            executor.run(seed, 3.0)
+            assert executor.pool.in_use == before
+        peaks = [Executor(traced.graph, ALLOCATORS["default"]).run(7, 3.0).peak for _ in range(2)]
+        assert peaks[0] == peaks[1]
+
+
+class TestTrace:
+    def test_variables_and_batch_are_counted_by_shape(self) -> None:
+        model = keras_models.mlp()
+        traced = trace_step(model, 16)
+        assert traced.parameters == traced.trained == 4 * model.count_params()
+        assert traced.inputs == 16 * (784 * 4 + 4)
+        assert len(traced.graph.gradients) == 10
+
+    def test_layers_called_again_are_steps_of_their_own(self) -> None:
+        graph = layer_graph(trace_step(keras_models.shared(), 8).graph)
+        names = [node.name for node in graph.nodes]
+        assert names[:3] == ["inner/twice", "inner/twice#2", "last"]
+        assert graph.nodes[0].type == "Dense"
+
+    def test_cheap_layers_are_those_without_heavy_operations(self) -> None:
+        graph = layer_graph(trace_step(keras_models.residual(), 4).graph)
+        cheap = {node.type for node in graph.nodes if node.cheap}
+        heavy = {node.type for node in graph.nodes if node.checkpoint}
+        assert {"BatchNormalization", "ReLU", "Add"} <= cheap
+        assert {"Conv2D", "Dense"} == heavy
+
+    @pytest.mark.parametrize(
+        ("name", "slots"), [("sgd", 0), ("momentum", 1), ("rmsprop", 1), ("adam", 2), ("nadam", 2)]
+    )
+    def test_optimisers_keep_as_much_as_keras_makes(self, name: str, slots: int) -> None:
+        rule = update_rule(name)
+        assert rule.slots == slots
+        assert [op.assigns for op in rule.ops].count("variable") == 1
+
+    def test_a_list_of_turns_is_counted_for_recurrent_layers(self) -> None:
+        short, long = (
+            predict_peak(
+                trace_step(
+                    keras.Sequential([keras.Input((turns, 32)), keras.layers.LSTM(256, return_sequences=True)]), 64
+                ).graph,
+                update_rule("sgd"),
+            )
+            for turns in (10, 40)
+        )
+        assert long.peak > 2.5 * short.peak
+
+    def test_unknown_names_and_shapes_are_refused(self) -> None:
+        with pytest.raises(PlanError, match="no optimizer 'magic'"):
+            update_rule("magic")
+        with pytest.raises(PlanError, match="give --input-shape"):
+            trace_step(keras_models.any_size(), 2)
+        with pytest.raises(PlanError, match="give --input-shape"):
+            trace_step(keras_models.Subclassed(), 2)
+        assert trace_step(keras_models.any_size(), 2, (16, 16, 3)).inputs == 2 * (16 * 16 * 3 * 4 + 4)
+
+    def test_half_precision_holds_less(self) -> None:
+        keras.config.set_dtype_policy("mixed_bfloat16")
+        try:
+            mixed = keras_models.residual()
+        finally:
+            keras.config.set_dtype_policy("float32")
+        half = layer_graph(trace_step(mixed, 32).graph)
+        full = layer_graph(trace_step(keras_models.residual(), 32).graph)
+        assert report_peak(half) < 0.75 * report_peak(full)
+
+    def test_scratch_is_the_most_at_once(self) -> None:
+        assert most_at_once([]) == 0
+
+
+def report_peak(graph: object) -> int:
+    from sknc.runtime.memory.graph import StepGraph
+    from sknc.runtime.memory.liveness import liveness_timeline
+
+    assert isinstance(graph, StepGraph)
+    return liveness_timeline(graph).peak.bytes
+
+
+def measured_peaks(model: keras.Model, shape: tuple[int, ...], batch: int, optimizer: str) -> list[int]:
+    """What the allocator shows for ten warmed steps, beside what was in use before the model."""
+    before = in_use()
+    model.compile(optimizer=optimizer, loss="sparse_categorical_crossentropy", jit_compile=False)
+    x, y = tf.random.normal((batch, *shape)), tf.zeros((batch,), tf.int32)
+    batches = iter(tf.data.Dataset.from_tensors((x, y)).repeat())
+    model.make_train_function()
+    peaks = []
+    for number in range(13):
+        tf.config.experimental.reset_memory_stats("CPU:0")
+        model.train_function(batches)
+        if number > 2:
+            peaks.append(int(tf.config.experimental.get_memory_info("CPU:0")["peak"]) - before)
+    return peaks
+
+
+@pytest.mark.parametrize(
+    ("build", "shape", "optimizer"),
+    [("mlp", (784,), "adam"), ("residual", (32, 32, 3), "sgd")],
+)
+def test_the_prediction_is_what_the_allocator_shows(build: str, shape: tuple[int, ...], optimizer: str) -> None:
+    before = in_use()
+    model = getattr(keras_models, build)()
+    found = ModelSubjects(model, build, optimizer)(32)
+    variables = in_use() - before
+    peaks = measured_peaks(model, shape, 32, optimizer)
+    largest = max(peaks) + variables
+    spread = (max(peaks) - min(peaks)) / largest
+    predicted = found.scheduled_peak + found.reserve
+    assert 0.95 * largest <= predicted <= (1.1 + spread) * largest
+
+
+def test_a_report_of_a_model_has_every_part_of_the_contract() -> None:
+    subject = ModelSubjects(keras_models.residual(), "residual", "adam")(8)
+    content = report(subject)
+    assert content["accounting"] == "tensorflow"
+    assert content["predicted_peak"] == content["scheduled_peak"] + content["reserve"] > content["parameters_bytes"]
+    assert content["optimizer_bytes"] == 2 * content["gradients_bytes"]
+    peaks = [content["peaks"][name]["bytes"] for name in ("baseline", "liveness", "offload", "recompute")]
+    assert peaks == sorted(peaks, reverse=True)
