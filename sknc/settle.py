@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,7 +20,7 @@ from sknc.rewrite import training, widths
 from sknc.script import outputs
 from sknc.script.reading import BlockReading
 from sknc.script.source import Source
-from sknc.script.values import constant
+from sknc.script.values import Layer, constant
 
 
 @dataclass(frozen=True)
@@ -62,8 +62,7 @@ class Settled:
         found: dict[str, list[Any]] = {}
         solved = self.widths(output)
         for layer in self.reading.layers:
-            for variable in (*layer.slots.values(), *layer.computed.values()):
-                old, new = self._old_new(variable, solved)
+            for old, new in self._sizes(layer, solved):
                 name = constant(layer.args.get("name")) or f"{layer.name}"
                 key, count = str(name), 1
                 while key in found:
@@ -71,6 +70,17 @@ class Settled:
                     key = f"{name}_{count}"
                 found[key] = [old, new]
         return found
+
+    def _sizes(self, layer: Layer, solved: dict[int, Width]) -> Iterator[tuple[Any, Any]]:
+        """Yield old and new width of each sized argument of a layer."""
+        graph = self.reading.graph
+        for argument in dict.fromkeys((*layer.slots, *layer.sizes)):
+            variable = layer.slots.get(argument, layer.computed.get(argument))
+            if variable in solved:
+                yield self._old_new(variable, solved)
+            elif variable is None and all(v in solved for v in layer.sizes[argument].variables):
+                new = layer.sizes[argument].value(lambda v: solved[v].new)
+                yield graph.base(layer.sizes[argument]), None if new is None else int(new)
 
     def _old_new(self, variable: int, solved: dict[int, Width]) -> tuple[Any, Any]:
         width, slot = solved[variable], self.reading.graph.slots[variable]

@@ -31,6 +31,10 @@ class Chunk:
 Piece = str | Hole | Chunk
 
 
+LAST = -3
+"""The order of an edit that ends what stands before it."""
+
+
 @dataclass(frozen=True)
 class Edit:
     """A replacement of a stretch of the buffer.
@@ -107,6 +111,9 @@ def template(source: Source, edits: Iterable[Edit], end: int | None = None, tail
         The program with its holes.
     """
     stop = len(source.buffer) if end is None else end
+    if end is not None:
+        # What begins at the cut belongs to what is cut off, but for what ends the program there.
+        edits = [edit for edit in edits if edit.start < stop or edit.order == LAST]
     chunks = [*slices(source, edits, 0, stop), *(_piece(piece) for piece in tail)]
     return Template(source, tuple(chunks))
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import libcst as cst
 
 from sknc.rewrite.layout import Spot, chain, extent, has_newline, indentation, line_end
-from sknc.rewrite.text import Edit
+from sknc.rewrite.text import LAST, Edit
 from sknc.script.interpreter import Event
 from sknc.script.reading import BlockReading
 from sknc.script.source import Source
@@ -155,7 +155,7 @@ def _finish(source: Source, statement: cst.CSTNode, text: str) -> Edit:
     at = line_end(source, source.span(statement)[1] - 1)
     indent = indentation(source, extent(source, statement)[0])
     start = "" if has_newline(source, at) else source.newline
-    return Edit(at, at, (f"{start}{indent}{text}{source.newline}",), -3)
+    return Edit(at, at, (f"{start}{indent}{text}{source.newline}",), LAST)
 
 
 def _block_statement(source: Source, reading: BlockReading, event: Event) -> cst.CSTNode:

@@ -10,6 +10,7 @@ from sknc.script.interpreter import Interpreter
 from sknc.script.values import (
     UNKNOWN,
     Arguments,
+    Bound,
     Const,
     Env,
     Instance,
@@ -62,7 +63,10 @@ def set_attribute(interp: Interpreter, owner: Instance | UserClass, name: str, v
 
 def _set_item(interp: Interpreter, target: cst.Subscript, value: Value, env: Env) -> None:
     owner = evaluate(interp, target.value, env)
+    if isinstance(owner, (Bound, Made)) and _forget_attributes(owner):
+        return
     if len(target.slice) != 1 or not isinstance(target.slice[0].slice, cst.Index):
+        mutate.forget_items(owner)
         return
     if isinstance(owner, Made) and owner.name == "builtins.globals":
         interp.forget(list(interp.globals.names), interp.globals)
@@ -75,6 +79,17 @@ def _set_item(interp: Interpreter, target: cst.Subscript, value: Value, env: Env
         return
     if isinstance(owner, (Mapping, Seq)):
         mutate.set_item(interp, owner, key, value)
+
+
+def _forget_attributes(owner: Bound | Made) -> bool:
+    """`vars(settings)["units"] = 64`, `self.__dict__["units"] = 64`: what an object's attributes are is not known."""
+    changed: Value | None = owner.owner if isinstance(owner, Bound) and owner.name == "__dict__" else None
+    if isinstance(owner, Made) and owner.name == "builtins.vars":
+        changed = owner.args.get("object", 0)
+    if not isinstance(changed, Instance):
+        return False
+    changed.attributes = {n: UNKNOWN if isinstance(v, Const) else v for n, v in changed.attributes.items()}
+    return True
 
 
 def _unpack(interp: Interpreter, target: cst.Tuple | cst.List, value: Value, env: Env) -> None:

@@ -99,7 +99,8 @@ def _function(interp: Interpreter, function: Function, args: Arguments, node: cs
         env.names["__class__"] = function.defined_in
     _bind(interp, function, args, env)
     with interp.inside(Frame("call", function.node, function, node.func if node is not None else None)):
-        return _run(interp, function, env)
+        found = _run(interp, function, env)
+    return interp.join(found, UNKNOWN) if function.opaque else found
 
 
 def _run(interp: Interpreter, function: Function, env: Env) -> Value:
@@ -141,8 +142,6 @@ def _yields(node: cst.FunctionDef) -> bool:
 
 def _bind(interp: Interpreter, function: Function, args: Arguments, env: Env) -> None:
     """Give the parameters of a function their values."""
-    from sknc.script.expressions import evaluate
-
     parameters = function.node.params
     ordered = [*parameters.posonly_params, *parameters.params]
     positional = list(args.positional)
@@ -153,8 +152,8 @@ def _bind(interp: Interpreter, function: Function, args: Arguments, env: Env) ->
             env.names[name] = positional.pop(0)
         elif name in keywords:
             env.names[name] = keywords.pop(name)
-        elif parameter.default is not None and not args.open:
-            env.names[name] = evaluate(interp, parameter.default, function.env)
+        elif name in function.defaults and not args.open:
+            env.names[name] = function.defaults[name]
         else:
             env.names[name] = UNKNOWN
     if isinstance(parameters.star_arg, cst.Param):
@@ -182,7 +181,28 @@ def _construct(interp: Interpreter, cls: UserClass, args: Arguments, node: cst.C
         if isinstance(method, Function):
             with interp.inside(Frame("class", cls.node, None, node.func if node is not None else None)):
                 _function(interp, method, args, node)
+    elif isinstance(made, Instance):
+        _set_fields(cls, made, args)
     return made
+
+
+def _set_fields(cls: UserClass, made: Instance, args: Arguments) -> None:
+    """A dataclass, a named tuple, a settings class: its arguments become attributes in the order of its fields."""
+    fields = [name for owner in reversed(cls.lineage()) for name in _fields(owner)]
+    for name, value in [*zip(dict.fromkeys(fields), args.positional, strict=False), *args.keywords.items()]:
+        made.attributes[name] = value
+    for name in fields:
+        default = cls.method(name)
+        if isinstance(default, Made) and name not in made.attributes:
+            made.attributes[name] = default.args.get("default") or UNKNOWN
+    if args.open:
+        made.attributes.update(dict.fromkeys(fields, UNKNOWN))
+
+
+def _fields(cls: UserClass) -> list[str]:
+    lines = [s for s in cls.node.body.body if isinstance(s, cst.SimpleStatementLine)]
+    annotated = [small for line in lines for small in line.body if isinstance(small, cst.AnnAssign)]
+    return [small.target.value for small in annotated if isinstance(small.target, cst.Name)]
 
 
 def super_object(interp: Interpreter, env: Env) -> Value:

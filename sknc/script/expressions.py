@@ -107,6 +107,7 @@ _BUILTINS = frozenset(
         "int float str bool abs max min round len sum sorted tuple list range divmod pow any all dict set "
         "enumerate zip reversed print super isinstance getattr setattr hasattr open type map filter iter "
         "next object exec eval globals locals vars"
+        " staticmethod classmethod property"
     ).split()
 )
 
@@ -177,7 +178,7 @@ def _bind(found: Value, owner: Value, cls: UserClass) -> Value:
         decorators = {d.decorator.value for d in found.node.decorators if isinstance(d.decorator, cst.Name)}
         receiver: Value | None = None if "staticmethod" in decorators else owner
         receiver = cls if "classmethod" in decorators else receiver
-        return Function(found.node, found.env, receiver, cls)
+        return Function(found.node, found.env, receiver, cls, found.defaults, found.opaque)
     return found
 
 
@@ -294,14 +295,24 @@ def _comparison(interp: Interpreter, node: cst.Comparison, env: Env) -> Value:
         if isinstance(left, Size) or isinstance(right, Size):
             one = tensors.compare_sizes(interp, op, left, left_node, right, target.comparator)
         else:
-            try:
-                one = Const(bool(op(plain(left), plain(right))))
-            except (ValueError, TypeError):
-                one = UNKNOWN
+            one = _compare(op, left, right)
         if constant(one) is not True:
             result = one if result is not UNKNOWN else UNKNOWN
         left, left_node = right, target.comparator
     return result
+
+
+_OBJECTS = (Layer, Model, Tensor, Function, UserClass, Instance)
+
+
+def _compare(op: Any, left: Value, right: Value) -> Value:
+    for value, other in ((left, right), (right, left)):
+        if isinstance(value, _OBJECTS) and isinstance(other, Const) and other.value is None:
+            return Const(bool(op(0, None))) if op in python.EQUALITIES else UNKNOWN
+    try:
+        return Const(bool(op(plain(left), plain(right))))
+    except (ValueError, TypeError):
+        return UNKNOWN
 
 
 @_rule(cst.IfExp)
@@ -316,13 +327,24 @@ def _if_expression(interp: Interpreter, node: cst.IfExp, env: Env) -> Value:
 def _named(interp: Interpreter, node: cst.NamedExpr, env: Env) -> Value:
     value = evaluate(interp, node.value, env)
     if isinstance(node.target, cst.Name):
-        env.names[node.target.value] = value
+        scope = env
+        while scope.comprehension and scope.parent is not None:
+            scope = scope.parent
+        scope.names[node.target.value] = (
+            interp.join(scope.names.get(node.target.value), value) if scope is not env else value
+        )
     return value
 
 
 @_rule(cst.Lambda)
 def _lambda(interp: Interpreter, node: cst.Lambda, env: Env) -> Value:
-    return Function(node, env)
+    return Function(node, env, defaults=defaults(interp, node, env))
+
+
+def defaults(interp: Interpreter, node: cst.FunctionDef | cst.Lambda, env: Env) -> dict[str, Value]:
+    """Evaluate the defaults of a function's parameters, once, where it is defined."""
+    parameters = (*node.params.posonly_params, *node.params.params, *node.params.kwonly_params)
+    return {p.name.value: evaluate(interp, p.default, env) for p in parameters if p.default is not None}
 
 
 @_rule(cst.Subscript)
@@ -335,7 +357,10 @@ def _subscript(interp: Interpreter, node: cst.Subscript, env: Env) -> Value:
     part = node.slice[0].slice
     if isinstance(part, cst.Slice):
         ends = (part.lower, part.upper, part.step)
-        bounds = [None if end is None else constant(evaluate(interp, end, env)) for end in ends]
+        values = [Const(None) if end is None else evaluate(interp, end, env) for end in ends]
+        if not all(isinstance(value, Const) for value in values) or getattr(owner, "loose", False):
+            return UNKNOWN
+        bounds = [constant(value) for value in values]
         if isinstance(owner, Seq) and all(b is None or isinstance(b, int) for b in bounds):
             unknown: list[cst.BaseExpression | None] = [None] * len(owner.items)
             nodes = owner.nodes if len(owner.nodes) == len(owner.items) else unknown
@@ -357,7 +382,7 @@ def _subscript(interp: Interpreter, node: cst.Subscript, env: Env) -> Value:
 
 @_rule(cst.ListComp, cst.GeneratorExp, cst.SetComp)
 def _comprehension(interp: Interpreter, node: cst.ListComp | cst.GeneratorExp, env: Env) -> Value:
-    inner = Env(env)
+    inner = Env(env, comprehension=True)
     found: list[Value] = []
     complete = _comprehend(interp, node.for_in, inner, lambda: found.append(evaluate(interp, node.elt, inner)))
     return Seq(found, True, [None] * len(found)) if complete else UNKNOWN
@@ -365,7 +390,7 @@ def _comprehension(interp: Interpreter, node: cst.ListComp | cst.GeneratorExp, e
 
 @_rule(cst.DictComp)
 def _dict_comprehension(interp: Interpreter, node: cst.DictComp, env: Env) -> Value:
-    inner = Env(env)
+    inner = Env(env, comprehension=True)
     items: dict[Any, Value] = {}
 
     def add() -> None:

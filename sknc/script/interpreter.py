@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 import libcst as cst
 
-from sknc.decompose.widths import WidthGraph
+from sknc.decompose.widths import Dim, WidthGraph
 from sknc.script.markers import Block
 from sknc.script.source import Source
 from sknc.script.values import (
@@ -218,6 +218,10 @@ class Interpreter:
             return one if other.loaded else other
         if type(one) is type(other) and same(one, other):
             return one
+        if isinstance(one, Layer) and isinstance(other, Layer):
+            return self._join_layers(one, other)
+        if isinstance(one, (Function, UserClass)) and isinstance(other, (Function, UserClass)):
+            return UNKNOWN
         # A network that is built on one branch and loaded or left out on the other is the one that matters.
         for value, rest in ((one, other), (other, one)):
             if isinstance(value, (Model, Layer, Function, UserClass, Instance)):
@@ -247,6 +251,17 @@ class Interpreter:
         for value in values:
             result = value if result is None else self.join(result, value)
         return UNKNOWN if result is None else result
+
+    def _join_layers(self, one: Layer, other: Layer) -> Layer:
+        """One of two layers: their widths stay equal, or both stay."""
+        for name in {*one.slots, *other.slots}:
+            dims = [Dim.var(layer.slots[name]) for layer in (one, other) if name in layer.slots]
+            if len(dims) == 2 and self.graph.base(dims[0]) == self.graph.base(dims[1]) is not None:
+                self.graph.equal(dims[0], dims[1], "another branch makes a layer of the same size")
+            else:
+                for dim in dims:
+                    self.graph.fix(dim, "another branch makes another layer")
+        return one
 
     def _join_tensors(self, one: Tensor, other: Tensor) -> Tensor:
         base = self.graph.base(one.last)

@@ -94,10 +94,12 @@ NOT_DENSE = CONVOLUTIONS | {
 
 SAME_FUNCTIONS = frozenset(
     (
-        "relu relu6 elu selu gelu silu swish softplus softsign sigmoid log_sigmoid hard_sigmoid hard_silu "
-        "hard_swish hard_tanh tanh softmax log_softmax leaky_relu celu mish exp log log1p expm1 abs "
-        "square sqrt rsqrt negative sign sin cos erf cast identity stop_gradient dropout l2_normalize "
-        "clip clip_by_value round floor ceil reciprocal convert_to_tensor zeros_like ones_like"
+        "relu relu6 elu selu gelu silu swish softplus softsign sigmoid log_sigmoid hard_sigmoid hard_silu hard_swish"
+        " hard_tanh tanh softmax log_softmax leaky_relu celu mish exp log log1p log2 log10 expm1 abs absolute"
+        " square sqrt rsqrt negative sign sin cos tan sinh cosh erf cast identity stop_gradient dropout l2_normalize"
+        " normalize clip clip_by_value round floor ceil rint reciprocal convert_to_tensor zeros_like ones_like"
+        " nan_to_num power pow mod logical_not isnan batch_normalization layer_normalization"
+        " gaussian_noise linear exponential sparsemax threshold squareplus tanh_shrink soft_shrink hard_shrink"
     ).split()
 )
 """Functions of tensors that keep the shape, by their last name."""

@@ -72,6 +72,22 @@ def call_library(interp: Interpreter, full: str, args: Arguments, node: cst.Call
 
 
 def _other(interp: Interpreter, name: str, last: str, args: Arguments) -> Value:
+    known = _special(interp, name, args)
+    if known is not None:
+        return known
+    found = list(network.tensors(Seq(args.positional))) if args.positional else []
+    if any(isinstance(value, (Tensor, Seq)) for value in args.positional) and any(t.shape for t in found):
+        return tensor_function(interp, last, args)
+    computed = python.builtin(name, args)
+    if computed is not None:
+        return computed
+    if name != "builtins.print":
+        _give_away(interp, name, last, args)
+    return Made(name, args)
+
+
+def _special(interp: Interpreter, name: str, args: Arguments) -> Value | None:
+    """Functions that are understood one by one; None for all others."""
     if name in ("keras.models.clone_model", "keras.ops.identity") and args.positional:
         return args.positional[0]
     if name == "functools.partial" and args.positional:
@@ -81,15 +97,15 @@ def _other(interp: Interpreter, name: str, last: str, args: Arguments) -> Value:
         from sknc.script.expressions import attribute
 
         return attribute(interp, args.positional[0], constant(args.positional[1]))
-    found = list(network.tensors(Seq(args.positional))) if args.positional else []
-    if any(isinstance(value, (Tensor, Seq)) for value in args.positional) and any(t.shape for t in found):
-        return tensor_function(interp, last, args)
-    computed = python.builtin(name, args)
-    if computed is not None:
-        return computed
+    if name in _ON_LISTS:
+        computed = python.builtin(name, args)
+        return None if computed is UNKNOWN else computed
+    return None
+
+
+def _give_away(interp: Interpreter, name: str, last: str, args: Arguments) -> None:
+    """Whatever goes to a function that is not known may be used or changed there."""
     for value in (*args.positional, *args.keywords.values()):
-        if name == "builtins.print":
-            continue
         interp.fix_value(value, f"what {last} does to it is not known")
         hand_over(interp, value, last)
         if not name.startswith(_HARMLESS):
@@ -98,7 +114,10 @@ def _other(interp: Interpreter, name: str, last: str, args: Arguments) -> Value:
         interp.forget(list(interp.globals.names), interp.globals)
     if name == "builtins.setattr" and len(args.positional) == 3:
         _setattr(interp, args)
-    return Made(name, args)
+
+
+_ON_LISTS = tuple(f"builtins.{name}" for name in "len list tuple enumerate zip reversed dict".split())
+"""Built-in functions that do not look at the elements."""
 
 
 def hand_over(interp: Interpreter, value: Value, to: str) -> None:

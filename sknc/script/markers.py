@@ -215,12 +215,19 @@ def _keys(source: Source, comment: cst.Comment, settings: str, found: list[Diagn
     keys: dict[str, str] = {}
     for item in settings.split():
         name, equals, value = item.partition("=")
-        fix = _bad_key(name, value) if equals else "write settings as key=value, e.g. classes=101"
+        fix = _bad_key(name, value) if equals else _not_a_key(item)
         if fix:
             found.append(codes.BAD_KEY.at(source.at(comment), found=item, fix=fix))
         else:
             keys[name] = value
     return keys
+
+
+def _not_a_key(item: str) -> str:
+    nearest = _nearest(f"BEGIN_{item}")
+    if nearest != "#SKYNNET:BEGIN" and _close(f"#SKYNNET:BEGIN_{item.upper()}", nearest):
+        return f"write {nearest}"
+    return "write settings as key=value, e.g. classes=101"
 
 
 def _bad_key(name: str, value: str) -> str | None:
@@ -231,7 +238,7 @@ def _bad_key(name: str, value: str) -> str | None:
         choices = allowed[name]
         return None if value in choices else f"write {name}= one of {', '.join(choices)}"
     known = ("classes", "compose", "epochs")
-    close = difflib.get_close_matches(name.lower(), known, n=1, cutoff=0.5)
+    close = difflib.get_close_matches(name.lower(), known, n=1, cutoff=0.7)
     return f"write {close[0]}={value}" if close else f"the settings are {', '.join(known)}"
 
 
@@ -300,7 +307,7 @@ def _block(
         return None
     first = min(start for start, _, _ in inside)
     suite = min((item for item in inside if item[0] == first), key=lambda item: len(item[2].parents))[2]
-    cut = _cut(source, suite, begin, end)
+    cut = _cut(source, suite, begin, end) or _elsewhere(source, suite, end, [start for start, _, _ in inside])
     if cut is not None:
         found.append(codes.CUTS.at(source.place(cut[0].start, cut[0].end), line=cut[1]))
         return None
@@ -330,6 +337,14 @@ def _cut(source: Source, suite: Suite, begin: Marker, end: Marker) -> tuple[Mark
         for marker, other in ((begin, end), (end, begin)):
             if start < marker.start < stop and not start < other.start <= _reach(source, stop):
                 return marker, source.line(start)
+    return None
+
+
+def _elsewhere(source: Source, suite: Suite, end: Marker, starts: list[int]) -> tuple[Marker, int] | None:
+    """A block that ends in another branch of the statement around it."""
+    for start in starts:
+        if not any(source.span(s)[0] <= start < source.span(s)[1] for s in suite.statements):
+            return end, source.line(source.span(suite.parents[-1])[0]) if suite.parents else source.line(start)
     return None
 
 

@@ -115,6 +115,9 @@ def _apply_layer(interp: Interpreter, layer: Layer, args: Arguments) -> Value:
     _tie_applications(interp, layer, inputs)
     main = inputs[:1] if rule and rule.shape in ("recurrent", "rnn", "bidirectional", "conv_lstm") else inputs
     shape = shapes.output_shape(interp, layer, main)
+    if shape is None:
+        for variable in layer.slots.values():
+            interp.graph.fix(Dim.var(variable), "what it gives is not known")
     result = Tensor(shape, layer, tuple(inputs))
     _tie_states(interp, layer, [*inputs[1:], *tensors(args.keywords.get("initial_state"))])
     if rule and rule.shape == "multi_head_attention" and "return_attention_scores" in args.keywords:
@@ -151,15 +154,17 @@ def _tie_states(interp: Interpreter, layer: Layer, states: list[Tensor]) -> None
 
 def _with_states(interp: Interpreter, layer: Layer, result: Tensor) -> Value:
     """A recurrent layer with return_state gives its states, too."""
-    given = layer.args.get("return_state")
+    given = (layer.inner if isinstance(layer.inner, Layer) else layer).args.get("return_state")
     if given is None or constant(given) is False:
         return result
-    units = layer.slots.get("units")
+    inner = layer.inner if isinstance(layer.inner, Layer) else layer
+    units = inner.slots.get("units")
     if units is None or constant(given) is None:
         interp.fix_value(result, "its states are not known")
         return UNKNOWN
     state = Tensor((Dim.var(units),), layer, (result,))
-    return Seq([result, *[state] * (2 if layer.name == "LSTM" else 1)])
+    count = (2 if inner.name == "LSTM" else 1) * (1 if inner is layer else 2)
+    return Seq([result, *[state] * count])
 
 
 def _apply_lambda(interp: Interpreter, layer: Layer, args: Arguments, inputs: list[Tensor]) -> Value:

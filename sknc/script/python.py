@@ -11,7 +11,21 @@ from typing import Any
 import libcst as cst
 
 from sknc.decompose.widths import Dim
-from sknc.script.values import UNKNOWN, Arguments, Const, Function, Mapping, Seq, Size, Value, constant, plain, whole
+from sknc.script.values import (
+    UNKNOWN,
+    Arguments,
+    Const,
+    Function,
+    Layer,
+    Mapping,
+    Model,
+    Seq,
+    Size,
+    Value,
+    constant,
+    plain,
+    whole,
+)
 
 LIMIT = 4096
 """Longest list or text that is computed; longer ones count as unknown."""
@@ -51,6 +65,7 @@ COMPARE: dict[type[cst.CSTNode], Callable[[Any, Any], Any]] = {
     cst.Is: lambda a, b: a is b or (a == b and type(a) is type(b)),
     cst.IsNot: lambda a, b: not (a is b or (a == b and type(a) is type(b))),
 }
+EQUALITIES = tuple(COMPARE[kind] for kind in (cst.Equal, cst.NotEqual, cst.Is, cst.IsNot))
 _PURE: dict[str, Callable[..., Any]] = {
     name: getattr(builtins, name)
     for name in ("int float str bool abs max min round len sum sorted tuple list range divmod pow any all").split()
@@ -234,6 +249,6 @@ def truth(value: Value) -> bool | None:
         return bool(value.value)
     if isinstance(value, (Seq, Mapping)):
         return None if value.loose else bool(value.items)
-    if isinstance(value, Function):
+    if isinstance(value, (Function, Layer, Model)):
         return True
     return None

@@ -7,16 +7,19 @@ from typing import Any
 
 import libcst as cst
 
-from sknc.script import dialect, python
+from sknc.script import dialect, mutate, python
 from sknc.script.assignments import assign, augment
-from sknc.script.expressions import evaluate
+from sknc.script.calls import call
+from sknc.script.expressions import defaults, evaluate
 from sknc.script.interpreter import Frame, Interpreter
 from sknc.script.values import (
     UNKNOWN,
+    Arguments,
     Const,
     Env,
     Function,
     Instance,
+    Made,
     Model,
     Ref,
     UserClass,
@@ -139,6 +142,8 @@ def _scope(interp: Interpreter, node: cst.Global | cst.Nonlocal, env: Env) -> No
 def _delete(interp: Interpreter, node: cst.Del, env: Env) -> None:
     if isinstance(node.target, cst.Name):
         env.names.pop(node.target.value, None)
+    elif isinstance(node.target, cst.Subscript):
+        mutate.forget_items(evaluate(interp, node.target.value, env))
 
 
 def _import(interp: Interpreter, node: cst.Import | cst.ImportFrom, env: Env) -> None:
@@ -241,12 +246,18 @@ def _unrolled(interp: Interpreter, node: cst.For, items: list[Value], env: Env) 
             interp.forget(changed.names, env)
         if ended == BREAK:
             break
-    if len(interp.uncertain) > regions:
+    uncertain = len(interp.uncertain) > regions
+    if uncertain:
         changed.visit_For(node)
         interp.forget(changed.names, env)
     del interp.uncertain[regions:]
     env.maybe_left = outer
-    return execute_body(interp, node.orelse.body, env) if node.orelse is not None else GO
+    if node.orelse is None:
+        return GO
+    orelse = node.orelse.body
+    if uncertain:
+        return _branches(interp, env, [lambda: execute_body(interp, orelse, env), lambda: GO])
+    return execute_body(interp, orelse, env)
 
 
 def _once(interp: Interpreter, body: cst.BaseSuite, env: Env, prepare: Callable[[], None]) -> str:
@@ -329,8 +340,23 @@ def _try(interp: Interpreter, node: cst.Try | cst.TryStar, env: Env) -> str:
         return ended
 
 
+_TRANSPARENT = frozenset(
+    "function register_keras_serializable staticmethod classmethod property override abstractmethod lru_cache cache"
+    " wraps do_not_convert cached_property setter no_type_check typing_extensions".split()
+)
+"""Decorators, by their last name, that leave what a function returns as it is."""
+
+
 def _define(interp: Interpreter, node: cst.FunctionDef, env: Env) -> str:
-    env.names[node.name.value] = Function(node, env)
+    value: Value = Function(node, env, defaults=defaults(interp, node, env))
+    for decorator in reversed(node.decorators):
+        by = evaluate(interp, decorator.decorator, env)
+        if isinstance(by, Function):
+            value = call(interp, by, Arguments([value]), None)
+        elif isinstance(value, Function):
+            name = by.name.rsplit(".", 1)[-1] if isinstance(by, (Ref, Made)) else ""
+            value.opaque = value.opaque or name not in _TRANSPARENT
+    env.names[node.name.value] = value
     return GO
 
 

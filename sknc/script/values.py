@@ -127,6 +127,7 @@ class Env:
         owner: the function it belongs to.
         elsewhere: names that belong to another scope (global, nonlocal).
         returned: what the function returned so far; None outside functions.
+        comprehension: whether it is the scope of a comprehension.
         maybe_left: whether the round of the loop that is executed may have been left.
     """
 
@@ -136,6 +137,7 @@ class Env:
     elsewhere: dict[str, Env | None] = field(default_factory=dict)
     returned: list[Value] | None = None
     maybe_left: bool = False
+    comprehension: bool = False
 
     def get(self, name: str) -> Value | None:
         """Return what a name stands for, None when nobody said."""
@@ -149,12 +151,23 @@ class Env:
 
 @dataclass(eq=False)
 class Function(Value):
-    """A function or lambda of the user's."""
+    """A function or lambda of the user's.
+
+    Attributes:
+        node: where it is defined.
+        env: the scope around it.
+        receiver: what it is a method of, once it is bound.
+        defined_in: the class that defines it.
+        defaults: the values of its parameters' defaults.
+        opaque: whether something unknown stands around it, a decorator; then only networks that it returns count.
+    """
 
     node: cst.FunctionDef | cst.Lambda
     env: Env
     receiver: Value | None = None
     defined_in: UserClass | None = None
+    defaults: dict[str, Value] = field(default_factory=dict)
+    opaque: bool = False
 
     @property
     def name(self) -> str:
@@ -177,11 +190,15 @@ class UserClass(Value):
         return self.node.name.value
 
     def lineage(self) -> list[UserClass]:
-        """Return this class and the user's classes it derives from, nearest first."""
+        """Return this class and the user's classes it derives from, in the order of Python's method resolution."""
+        lists = [base.lineage() for base in self.bases if isinstance(base, UserClass)]
+        lists.append([base for base in self.bases if isinstance(base, UserClass)])
         found = [self]
-        for base in self.bases:
-            if isinstance(base, UserClass):
-                found += base.lineage()
+        while lists := [one for one in lists if one]:
+            heads = [one[0] for one in lists if not any(one[0] in other[1:] for other in lists)]
+            head = heads[0] if heads else lists[0][0]
+            found.append(head)
+            lists = [[cls for cls in one if cls is not head] for one in lists]
         return found
 
     def method(self, name: str) -> Value | None:
