@@ -153,7 +153,9 @@ def write(text: str, remark: str) -> None:
     before, found, rest = page.partition(HEADING + "\n")
     following = re.search(r"^## ", rest, re.MULTILINE)
     after = rest[following.start() :] if found and following else ""
-    PAGE.write_text(before.rstrip() + "\n\n" + section(text, remark) + ("\n" + after if after else ""), encoding="utf-8")
+    PAGE.write_text(
+        before.rstrip() + "\n\n" + section(text, remark) + ("\n" + after if after else ""), encoding="utf-8"
+    )
 
 
 def main() -> None:
