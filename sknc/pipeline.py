@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -23,12 +24,14 @@ class Compilation:
         blocks: the manifest's entries of the blocks.
         diagnostics: what was found.
         source_lines: the lines of the script, for excerpts.
+        lines: which lines of the composer and the original are which of the script.
     """
 
     files: dict[str, bytes]
     blocks: list[dict[str, Any]]
     diagnostics: list[Diagnostic]
     source_lines: list[str] = field(repr=False)
+    lines: dict[str, list[list[int]]] = field(default_factory=dict)
 
 
 def compile_script(
@@ -68,6 +71,11 @@ def compile_script(
             settled.append(one)
     if has_errors(found):
         return Compilation({}, [], found, source.lines)
-    programs: Programs = write_programs(source, settled, budget)
+    from sknc.emit import render_template
+
+    def begin(function: str, arguments: Mapping[str, str]) -> str:
+        return render_template("begin.py.j2", function=function, arguments=arguments)
+
+    programs: Programs = write_programs(source, settled, budget, begin)
     files = {**programs.files, **local_modules(Path(path), source, set(programs.files))}
-    return Compilation(files, programs.blocks, found, source.lines)
+    return Compilation(files, programs.blocks, found, source.lines, programs.lines)

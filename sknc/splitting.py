@@ -145,7 +145,7 @@ def prepare(
     made: Compilation = compile_script(Path(path), submodels=submodels, classes=classes, compose=compose, budget=budget)
     diagnostics = in_order(made.diagnostics)
     refused = has_errors(diagnostics)
-    files = {} if refused else assemble(made.files, made.blocks, str(path), source)
+    files = {} if refused else assemble(made.files, made.blocks, str(path), source, made.lines)
     return Prepared(Path(path), source, files, list(made.blocks), diagnostics, list(made.source_lines))
 
 

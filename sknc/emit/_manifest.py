@@ -18,7 +18,11 @@ _PARTS: dict[str, type] = {"sknc": str, "source": dict, "blocks": list, "files":
 
 
 def build_manifest(
-    source_file: str, source: bytes, blocks: Sequence[Mapping[str, Any]], files: Mapping[str, bytes]
+    source_file: str,
+    source: bytes,
+    blocks: Sequence[Mapping[str, Any]],
+    files: Mapping[str, bytes],
+    lines: Mapping[str, Any] | None = None,
 ) -> bytes:
     """Write a manifest.
 
@@ -27,6 +31,7 @@ def build_manifest(
         source: the script's bytes.
         blocks: one JSON object a block.
         files: every other file of the folder.
+        lines: for programs that belong to no one block, which of their lines are which of the script.
 
     Returns:
         The manifest's bytes, which depend on nothing but the arguments and the version of sknc.
@@ -36,6 +41,7 @@ def build_manifest(
         "sknc": __version__,
         "source": {"file": Path(source_file).name, "sha256": _sha256(source)},
         "blocks": list(blocks),
+        **({"lines": dict(lines)} if lines else {}),
         "files": {name: _sha256(files[name]) for name in sorted(files) if name != MANIFEST},
     }
     return (json.dumps(content, indent=2, sort_keys=True, ensure_ascii=False) + "\n").encode()

@@ -19,7 +19,11 @@ RUNTIME = "skn_runtime"
 
 
 def assemble(
-    programs: Mapping[str, bytes], blocks: Sequence[Mapping[str, Any]], source_file: str, source: bytes
+    programs: Mapping[str, bytes],
+    blocks: Sequence[Mapping[str, Any]],
+    source_file: str,
+    source: bytes,
+    lines: Mapping[str, Any] | None = None,
 ) -> dict[str, bytes]:
     """Complete a compilation to the files of an output folder.
 
@@ -28,12 +32,13 @@ def assemble(
         blocks: what the manifest says about each block.
         source_file: the script.
         source: the script's bytes.
+        lines: see `build_manifest`.
 
     Returns:
         Programs, runtime and manifest.
     """
     files = {**programs, **runtime_files()}
-    files[MANIFEST] = build_manifest(source_file, source, blocks, files)
+    files[MANIFEST] = build_manifest(source_file, source, blocks, files, lines)
     return files
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,16 +27,16 @@ class Programs:
     Attributes:
         files: their bytes by name.
         blocks: the manifest's entries of the blocks.
+        lines: which lines of the composer and the original are which of the script.
     """
 
     files: dict[str, bytes]
     blocks: list[dict[str, Any]]
+    lines: dict[str, list[list[int]]]
 
 
-def call_text(function: str, arguments: Mapping[str, Any]) -> str:
-    """Write the call that begins a block."""
-    listed = ", ".join(["__file__", *(f"{name}={value!r}" for name, value in arguments.items())])
-    return f"import skn_runtime; skn_runtime.{function}({listed})"
+Begin = Callable[[str, Mapping[str, str]], str]
+"""Writes the call that begins a block, from the function's name and its arguments as Python text."""
 
 
 def check(name: str, program: bytes) -> None:
@@ -53,29 +53,34 @@ def check(name: str, program: bytes) -> None:
         raise RuntimeError(f"{name} would not be Python: {error}") from error
 
 
-def write_programs(source: Source, settled: Sequence[Settled], budget: int | None) -> Programs:
+def write_programs(source: Source, settled: Sequence[Settled], budget: int | None, begin: Begin) -> Programs:
     """Write all programs of a script.
 
     Args:
         source: the script.
         settled: its blocks.
         budget: bytes that each program may hold while it trains, None for no bound.
+        begin: writes the call that begins a block.
 
     Returns:
         The programs and what the manifest says of them.
     """
-    writer = _Writer(source, budget)
+    writer = _Writer(source, budget, begin)
     blocks = [writer.block(one) for one in settled]
     writer.finish(settled)
-    return Programs(writer.files, blocks)
+    return Programs(writer.files, blocks, writer.lines)
 
 
 class _Writer:
-    def __init__(self, source: Source, budget: int | None) -> None:
-        self.source, self.budget = source, budget
+    def __init__(self, source: Source, budget: int | None, begin: Begin) -> None:
+        self.source, self.budget, self._begin = source, budget, begin
+        self.lines: dict[str, list[list[int]]] = {}
         self.files: dict[str, bytes] = {}
         self.composed: list[Edit] = []
         self.begins: dict[str, str] = {}
+
+    def call(self, function: str, arguments: Mapping[str, Any]) -> str:
+        return self._begin(function, {name: repr(value) for name, value in arguments.items()})
 
     def block(self, settled: Settled) -> dict[str, Any]:
         """Write the submodels of one block; later blocks see its composed model."""
@@ -95,7 +100,7 @@ class _Writer:
             grid = f", grid={list(settled.decision.grid)!r}" if settled.decision.grid else ""
             values = {
                 **self.begins,
-                _begin(index): call_text("begin", arguments),
+                _begin(index): self.call("begin", arguments),
                 OUTPUT: part if share.output is None else str(share.output),
                 PATCH: part + grid,
                 ROWS: str((share.patch or (0, 0))[0]),
@@ -137,17 +142,21 @@ class _Writer:
             "measures": list(reading.block.begin.measures),
             "programs": listed,
         }
-        self.begins[_begin(reading.block.index)] = call_text("begin_composed", arguments)
+        self.begins[_begin(reading.block.index)] = self.call("begin_composed", arguments)
         self.composed += _renamed(forms.composed(self.source, reading), reading)
 
     def finish(self, settled: Sequence[Settled]) -> None:
         """Write the composer and the original."""
-        self.files[COMPOSER] = template(self.source, self.composed).render(self.begins)
-        self.files[ORIGINAL] = self._original(settled)
-        for name in (COMPOSER, ORIGINAL):
-            check(name, self.files[name])
+        self._keep(COMPOSER, self.composed, self.begins)
+        self._keep(ORIGINAL, *self._original(settled))
 
-    def _original(self, settled: Sequence[Settled]) -> bytes:
+    def _keep(self, name: str, edits: Sequence[Edit], begins: Mapping[str, str]) -> None:
+        program = template(self.source, edits)
+        self.files[name] = program.render(begins)
+        self.lines[name] = program.lines(begins)
+        check(name, self.files[name])
+
+    def _original(self, settled: Sequence[Settled]) -> tuple[list[Edit], dict[str, str]]:
         edits: list[Edit] = []
         begins: dict[str, str] = {}
         for index, one in enumerate(settled):
@@ -157,8 +166,8 @@ class _Writer:
             of = {name: value for name, value in one.decision.common.items() if name in ("of", "labels")}
             arguments = {"block": reading.block.index, "kind": reading.kind, **of}
             arguments["measures"] = list(reading.block.begin.measures)
-            begins[_begin(reading.block.index)] = call_text("begin_original", arguments)
-        return template(self.source, edits).render(begins)
+            begins[_begin(reading.block.index)] = self.call("begin_original", arguments)
+        return edits, begins
 
 
 def _begin(index: int) -> str:

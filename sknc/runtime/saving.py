@@ -7,7 +7,7 @@ from typing import Any
 
 from . import artifacts
 from .checks import activation_name, from_logits
-from .context import Context
+from .context import Context, session
 from .frameworks import keras
 
 
@@ -76,6 +76,26 @@ def result_of(context: Context, model: Any) -> dict[str, Any]:
         "metrics": {name: values[-1] for name, values in context.history.items() if values},
         "keras": keras().__version__,
         **context.results,
+        **_all_blocks(context),
+    }
+
+
+def _all_blocks(context: Context) -> dict[str, Any]:
+    """Returns what an original of several blocks was worth, block by block; its file is of the last one."""
+    others = [one for one in session().blocks.values() if one.mode == "original" and one.model is not None]
+    if context.mode != "original" or len(others) < 2:
+        return {}
+    return {
+        "blocks": [
+            {
+                **one.results,
+                "block": one.block,
+                "seconds": round(one.seconds, 3),
+                "parameters": parameters(one.model),
+                "peak_bytes": one.peak_bytes,
+            }
+            for one in others
+        ]
     }
 
 

@@ -36,7 +36,9 @@ _Node = TypeVar("_Node", bound=cst.CSTNode)
 _RULES: dict[type[cst.CSTNode], Callable[[Interpreter, Any, Env], Value]] = {}
 
 
-def _rule(*types: type[cst.CSTNode]) -> Callable[[Callable[..., Value]], Callable[..., Value]]:
+def rule(*types: type[cst.CSTNode]) -> Callable[[Callable[..., Value]], Callable[..., Value]]:
+    """Register how expressions of some types are evaluated."""
+
     def register(function: Callable[..., Value]) -> Callable[..., Value]:
         for kind in types:
             _RULES[kind] = function
@@ -62,7 +64,7 @@ def evaluate(interp: Interpreter, node: cst.BaseExpression, env: Env) -> Value:
     return rule(interp, node, env)
 
 
-@_rule(cst.Integer, cst.Float, cst.Imaginary, cst.SimpleString, cst.ConcatenatedString)
+@rule(cst.Integer, cst.Float, cst.Imaginary, cst.SimpleString, cst.ConcatenatedString)
 def _literal(interp: Interpreter, node: Any, env: Env) -> Value:
     try:
         found = node.evaluated_value
@@ -71,7 +73,7 @@ def _literal(interp: Interpreter, node: Any, env: Env) -> Value:
     return Const(found) if found is not None else UNKNOWN
 
 
-@_rule(cst.FormattedString)
+@rule(cst.FormattedString)
 def _formatted(interp: Interpreter, node: cst.FormattedString, env: Env) -> Value:
     text = ""
     for part in node.parts:
@@ -87,7 +89,7 @@ def _formatted(interp: Interpreter, node: cst.FormattedString, env: Env) -> Valu
     return Const(text)
 
 
-@_rule(cst.Name)
+@rule(cst.Name)
 def _name(interp: Interpreter, node: cst.Name, env: Env) -> Value:
     name = node.value
     found = env.get(name)
@@ -112,7 +114,7 @@ _BUILTINS = frozenset(
 )
 
 
-@_rule(cst.Attribute)
+@rule(cst.Attribute)
 def _attribute(interp: Interpreter, node: cst.Attribute, env: Env) -> Value:
     return attribute(interp, evaluate(interp, node.value, env), node.attr.value)
 
@@ -182,7 +184,7 @@ def _bind(found: Value, owner: Value, cls: UserClass) -> Value:
     return found
 
 
-@_rule(cst.Call)
+@rule(cst.Call)
 def _call(interp: Interpreter, node: cst.Call, env: Env) -> Value:
     from sknc.script import calls
 
@@ -215,7 +217,7 @@ def arguments(interp: Interpreter, node: cst.Call, env: Env) -> Arguments:
     return args
 
 
-@_rule(cst.Tuple, cst.List)
+@rule(cst.Tuple, cst.List)
 def _sequence(interp: Interpreter, node: cst.Tuple | cst.List, env: Env) -> Value:
     items: list[Value] = []
     nodes: list[cst.BaseExpression | None] = []
@@ -233,7 +235,7 @@ def _sequence(interp: Interpreter, node: cst.Tuple | cst.List, env: Env) -> Valu
     return Seq(items, isinstance(node, cst.List), nodes)
 
 
-@_rule(cst.Dict)
+@rule(cst.Dict)
 def _dict(interp: Interpreter, node: cst.Dict, env: Env) -> Value:
     items: dict[Any, Value] = {}
     for element in node.elements:
@@ -250,7 +252,7 @@ def _dict(interp: Interpreter, node: cst.Dict, env: Env) -> Value:
     return Mapping(items)
 
 
-@_rule(cst.BinaryOperation)
+@rule(cst.BinaryOperation)
 def _binary(interp: Interpreter, node: cst.BinaryOperation, env: Env) -> Value:
     left, right = evaluate(interp, node.left, env), evaluate(interp, node.right, env)
     if isinstance(left, Tensor) or isinstance(right, Tensor):
@@ -259,7 +261,7 @@ def _binary(interp: Interpreter, node: cst.BinaryOperation, env: Env) -> Value:
     return python.binary(op, left, right) if op else UNKNOWN
 
 
-@_rule(cst.UnaryOperation)
+@rule(cst.UnaryOperation)
 def _unary(interp: Interpreter, node: cst.UnaryOperation, env: Env) -> Value:
     value = evaluate(interp, node.expression, env)
     if isinstance(value, Tensor):
@@ -274,7 +276,7 @@ def _unary(interp: Interpreter, node: cst.UnaryOperation, env: Env) -> Value:
     return Const(signs[type(node.operator)]) if type(node.operator) in signs else UNKNOWN
 
 
-@_rule(cst.BooleanOperation)
+@rule(cst.BooleanOperation)
 def _boolean(interp: Interpreter, node: cst.BooleanOperation, env: Env) -> Value:
     left = evaluate(interp, node.left, env)
     known = python.truth(left)
@@ -284,7 +286,7 @@ def _boolean(interp: Interpreter, node: cst.BooleanOperation, env: Env) -> Value
     return right if known == isinstance(node.operator, cst.And) else left
 
 
-@_rule(cst.Comparison)
+@rule(cst.Comparison)
 def _comparison(interp: Interpreter, node: cst.Comparison, env: Env) -> Value:
     left = evaluate(interp, node.left, env)
     left_node = node.left
@@ -315,7 +317,7 @@ def _compare(op: Any, left: Value, right: Value) -> Value:
         return UNKNOWN
 
 
-@_rule(cst.IfExp)
+@rule(cst.IfExp)
 def _if_expression(interp: Interpreter, node: cst.IfExp, env: Env) -> Value:
     known = python.truth(evaluate(interp, node.test, env))
     if known is not None:
@@ -323,7 +325,7 @@ def _if_expression(interp: Interpreter, node: cst.IfExp, env: Env) -> Value:
     return interp.join(evaluate(interp, node.body, env), evaluate(interp, node.orelse, env))
 
 
-@_rule(cst.NamedExpr)
+@rule(cst.NamedExpr)
 def _named(interp: Interpreter, node: cst.NamedExpr, env: Env) -> Value:
     value = evaluate(interp, node.value, env)
     if isinstance(node.target, cst.Name):
@@ -336,7 +338,7 @@ def _named(interp: Interpreter, node: cst.NamedExpr, env: Env) -> Value:
     return value
 
 
-@_rule(cst.Lambda)
+@rule(cst.Lambda)
 def _lambda(interp: Interpreter, node: cst.Lambda, env: Env) -> Value:
     return Function(node, env, defaults=defaults(interp, node, env))
 
@@ -347,7 +349,7 @@ def defaults(interp: Interpreter, node: cst.FunctionDef | cst.Lambda, env: Env) 
     return {p.name.value: evaluate(interp, p.default, env) for p in parameters if p.default is not None}
 
 
-@_rule(cst.Subscript)
+@rule(cst.Subscript)
 def _subscript(interp: Interpreter, node: cst.Subscript, env: Env) -> Value:
     owner = evaluate(interp, node.value, env)
     if isinstance(owner, Tensor):
@@ -380,41 +382,5 @@ def _subscript(interp: Interpreter, node: cst.Subscript, env: Env) -> Value:
         return interp.join_all([*owner.items.values(), UNKNOWN]) if isinstance(owner, Mapping) else UNKNOWN
 
 
-@_rule(cst.ListComp, cst.GeneratorExp, cst.SetComp)
-def _comprehension(interp: Interpreter, node: cst.ListComp | cst.GeneratorExp, env: Env) -> Value:
-    inner = Env(env, comprehension=True)
-    found: list[Value] = []
-    complete = _comprehend(interp, node.for_in, inner, lambda: found.append(evaluate(interp, node.elt, inner)))
-    return Seq(found, True, [None] * len(found)) if complete else UNKNOWN
-
-
-@_rule(cst.DictComp)
-def _dict_comprehension(interp: Interpreter, node: cst.DictComp, env: Env) -> Value:
-    inner = Env(env, comprehension=True)
-    items: dict[Any, Value] = {}
-
-    def add() -> None:
-        try:
-            items[plain(evaluate(interp, node.key, inner))] = evaluate(interp, node.value, inner)
-        except (ValueError, TypeError):
-            return
-
-    return Mapping(items) if _comprehend(interp, node.for_in, inner, add) else UNKNOWN
-
-
-def _comprehend(interp: Interpreter, loop: cst.CompFor, env: Env, body: Callable[[], None]) -> bool:
-    from sknc.script.assignments import assign
-
-    items = python.iterate(evaluate(interp, loop.iter, env))
-    complete = items is not None and len(items) <= python.LIMIT
-    for item in items if complete and items is not None else [UNKNOWN]:
-        assign(interp, loop.target, item, env)
-        tests = [python.truth(evaluate(interp, test.test, env)) for test in loop.ifs]
-        if False in tests:
-            continue
-        complete = complete and None not in tests
-        if loop.inner_for_in is not None:
-            complete = _comprehend(interp, loop.inner_for_in, env, body) and complete
-        else:
-            body()
-    return complete
+# These rules are registered from files of their own.
+from sknc.script import comprehensions  # noqa: E402, F401

@@ -12,6 +12,7 @@ from sknc.script.assignments import assign, augment
 from sknc.script.calls import call
 from sknc.script.expressions import defaults, evaluate
 from sknc.script.interpreter import Frame, Interpreter
+from sknc.script.names import Assigned, mentions
 from sknc.script.values import (
     UNKNOWN,
     Arguments,
@@ -110,24 +111,8 @@ def _annotated(interp: Interpreter, node: cst.AnnAssign, env: Env) -> None:
 def _expression(interp: Interpreter, node: cst.Expr, env: Env) -> None:
     before = interp.peeks
     evaluate(interp, node.value, env)
-    if interp.block is not None and (interp.peeks > before or _mentions(node, interp.peeked)):
+    if interp.block is not None and (interp.peeks > before or mentions(node, interp.peeked)):
         interp.looks.append((interp.block, len(interp.events), node))
-
-
-class _Names(cst.CSTVisitor):
-    def __init__(self) -> None:
-        self.found: set[str] = set()
-
-    def visit_Name(self, node: cst.Name) -> None:
-        self.found.add(node.value)
-
-
-def _mentions(node: cst.CSTNode, names: set[str]) -> bool:
-    if not names:
-        return False
-    visitor = _Names()
-    node.visit(visitor)
-    return bool(visitor.found & names)
 
 
 def _assert(interp: Interpreter, node: cst.Assert, env: Env) -> None:
@@ -234,7 +219,7 @@ def _for(interp: Interpreter, node: cst.For, env: Env) -> str:
 def _unrolled(interp: Interpreter, node: cst.For, items: list[Value], env: Env) -> str:
     """A loop over known elements, round by round."""
     regions, outer = len(interp.uncertain), env.maybe_left
-    changed = _Assigned()
+    changed = Assigned()
     node.body.visit(changed)
     for item in items:
         env.maybe_left = False
@@ -265,7 +250,7 @@ def _once(interp: Interpreter, body: cst.BaseSuite, env: Env, prepare: Callable[
 
     The body is followed twice, so that what a round does to the tensors of the round before is seen as well.
     """
-    changed = _Assigned()
+    changed = Assigned()
     body.visit(changed)
 
     def run() -> str:
@@ -277,35 +262,6 @@ def _once(interp: Interpreter, body: cst.BaseSuite, env: Env, prepare: Callable[
         return GO
 
     return _branches(interp, env, [run, lambda: GO])
-
-
-class _Assigned(cst.CSTVisitor):
-    """Collects the names that a loop assigns."""
-
-    def __init__(self) -> None:
-        self.names: set[str] = set()
-
-    def _add(self, target: cst.CSTNode) -> None:
-        if isinstance(target, cst.Name):
-            self.names.add(target.value)
-        elif isinstance(target, (cst.Tuple, cst.List)):
-            for element in target.elements:
-                self._add(element.value)
-
-    def visit_AssignTarget(self, node: cst.AssignTarget) -> None:
-        self._add(node.target)
-
-    def visit_AnnAssign(self, node: cst.AnnAssign) -> None:
-        self._add(node.target)
-
-    def visit_AugAssign(self, node: cst.AugAssign) -> None:
-        self._add(node.target)
-
-    def visit_NamedExpr(self, node: cst.NamedExpr) -> None:
-        self._add(node.target)
-
-    def visit_For(self, node: cst.For) -> None:
-        self._add(node.target)
 
 
 def _while(interp: Interpreter, node: cst.While, env: Env) -> str:

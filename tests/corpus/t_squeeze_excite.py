@@ -1,5 +1,5 @@
 # split: -m 6
-# widths: 64->32 8->4 10->n
+# widths: 64->32 8->4 64->32 64->32 10->n
 # note: a squeeze-and-excitation block reads its width from x.shape[-1], and follows it
 import numpy as np
 import keras

@@ -1,0 +1,51 @@
+"""Names in a piece of the tree: those that it mentions, those that it assigns."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+
+class Assigned(cst.CSTVisitor):
+    """Collects the names that a loop assigns."""
+
+    def __init__(self) -> None:
+        self.names: set[str] = set()
+
+    def _add(self, target: cst.CSTNode) -> None:
+        if isinstance(target, cst.Name):
+            self.names.add(target.value)
+        elif isinstance(target, (cst.Tuple, cst.List)):
+            for element in target.elements:
+                self._add(element.value)
+
+    def visit_AssignTarget(self, node: cst.AssignTarget) -> None:
+        self._add(node.target)
+
+    def visit_AnnAssign(self, node: cst.AnnAssign) -> None:
+        self._add(node.target)
+
+    def visit_AugAssign(self, node: cst.AugAssign) -> None:
+        self._add(node.target)
+
+    def visit_NamedExpr(self, node: cst.NamedExpr) -> None:
+        self._add(node.target)
+
+    def visit_For(self, node: cst.For) -> None:
+        self._add(node.target)
+
+
+class _Names(cst.CSTVisitor):
+    def __init__(self) -> None:
+        self.found: set[str] = set()
+
+    def visit_Name(self, node: cst.Name) -> None:
+        self.found.add(node.value)
+
+
+def mentions(node: cst.CSTNode, names: set[str]) -> bool:
+    """Say whether a piece of the tree mentions one of these names."""
+    if not names:
+        return False
+    visitor = _Names()
+    node.visit(visitor)
+    return bool(visitor.found & names)
