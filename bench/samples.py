@@ -82,8 +82,7 @@ def attempt(name: str, submodels: int, seed: int, cache: Path) -> Measured | Non
 
 def measures(found: Measured, block: int) -> dict[str, float]:
     """Return the accuracy and loss of one block of `composed` or `original`."""
-    blocks = found.get("blocks")
-    place = blocks[block] if blocks else found
+    place = found["blocks"][block] if found.get("blocks") else found
     return {key: place[key] for key in ("accuracy", "loss") if place.get(key) is not None}
 
 
@@ -102,7 +101,7 @@ def rows(name: str, submodels: int, runs: list[Measured]) -> list[str]:
         original = [measures(run["original"], block) for run in runs]
         composed = [measures(run["composed"], block) for run in runs]
         cells = [f"{name}, block {block + 1}" if len(blocks) > 1 else name, str(len(mine[0])), str(len(runs))]
-        for key, form in (("accuracy", "{:.4f}"), ("loss", "{:.2e}" if "accuracy" not in original[0] else "{:.3f}")):
+        for key, form in (("accuracy", "{:.4f}"), ("loss", "{:.3f}" if "accuracy" in composed[0] else "{:.2e}")):
             for side in (original, composed):
                 values = [found[key] for found in side if key in found]
                 cells.append(spread(values, form) if len(values) == len(runs) else "")
