@@ -41,7 +41,7 @@ def test_a_larger_budget_never_gives_a_slower_plan_and_no_plan_exceeds_its_budge
 def test_enough_memory_means_nothing_is_done() -> None:
     graph = unroll(paper_network("alexnet"), 200)
     plan = Planner(graph, host=PLENTY).plan(liveness_timeline(graph).peak.bytes)
-    assert set(plan.trial.schedule.actions) == {KEEP}
+    assert plan.trial.added == 0
     assert plan.as_json()["tensors"] == []
 
 

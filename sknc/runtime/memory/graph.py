@@ -90,17 +90,22 @@ class StepGraph:
     layer_max: int
     last_forward: tuple[int, ...] = field(init=False)
     last_use: tuple[int, ...] = field(init=False)
+    first_backward: tuple[int, ...] = field(init=False)
 
     def __post_init__(self) -> None:
         last_forward = [-1] * len(self.tensors)
         last_use = [-1] * len(self.tensors)
+        first_backward = [len(self.steps)] * len(self.tensors)
         for number, step in enumerate(self.steps):
             for tensor in step.touches:
                 last_use[tensor] = number
                 if not step.backward:
                     last_forward[tensor] = number
+                elif first_backward[tensor] > number:
+                    first_backward[tensor] = number
         object.__setattr__(self, "last_forward", tuple(last_forward))
         object.__setattr__(self, "last_use", tuple(last_use))
+        object.__setattr__(self, "first_backward", tuple(first_backward))
 
     @property
     def forward_steps(self) -> int:

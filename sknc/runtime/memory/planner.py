@@ -15,7 +15,7 @@ from typing import Any
 from .errors import InfeasibleBudget, PlanError
 from .graph import StepGraph
 from .machine import PAPER_MACHINE, Machine
-from .schedule import KEEP, RECOMPUTE, Schedule, walk
+from .schedule import KEEP, RECOMPUTE, Schedule, last_needed, walk
 from .search import Search, Trial
 from .units import format_size
 
@@ -122,9 +122,10 @@ class Plan:
     def as_json(self) -> dict[str, Any]:
         """The plan as plain data, as `plan.json` has it."""
         graph, schedule = self.graph, self.trial.schedule
+        needed = last_needed(graph, schedule)
         entries = []
         for number, action in enumerate(schedule.actions):
-            if action == KEEP or not graph.kept_for_backward(number):
+            if action == KEEP or needed[number] <= graph.last_forward[number]:
                 continue
             tensor = graph.tensors[number]
             entry: dict[str, Any] = {

@@ -68,25 +68,35 @@ def keep_everything(graph: StepGraph) -> Schedule:
     return Schedule((KEEP,) * len(graph.tensors))
 
 
-def last_needed(graph: StepGraph, actions: tuple[str, ...]) -> list[int]:
+def last_needed(graph: StepGraph, schedule: Schedule) -> list[int]:
     """The last step for which each tensor has to be at hand, also as the input of a recomputation.
+
+    What is recomputed speed-centric is made again when it is first needed, and stays; memory-centric it may
+    be made again until its last use.
 
     Args:
         graph: the step graph.
-        actions: the action for each tensor.
+        schedule: the action for each tensor.
 
     Returns:
         For each tensor, a step counted from 0.
     """
     last = list(graph.last_use)
-    for node in reversed(graph.nodes):
-        again = [
-            last[tensor]
+    first = list(graph.first_backward)
+    for number in range(len(graph.nodes) - 1, -1, -1):
+        node = graph.nodes[number]
+        dropped = [
+            tensor
             for tensor in node.outputs
-            if actions[tensor] == RECOMPUTE and last[tensor] > graph.last_forward[tensor]
+            if schedule.actions[tensor] == RECOMPUTE and last[tensor] > graph.last_forward[tensor]
         ]
-        for tensor in node.inputs if again else ():
-            last[tensor] = max(last[tensor], *again)
+        if not dropped:
+            continue
+        start = min(first[tensor] for tensor in dropped)
+        end = max(last[tensor] for tensor in dropped) if number in schedule.memory_centric else start
+        for tensor in node.inputs:
+            last[tensor] = max(last[tensor], end)
+            first[tensor] = min(first[tensor], start)
     return last
 
 
@@ -121,7 +131,7 @@ class _Walk:
         self.graph = graph
         self.actions = schedule.actions
         self.schedule = schedule
-        self.last = last_needed(graph, schedule.actions)
+        self.last = last_needed(graph, schedule)
         self.ends: dict[int, list[int]] = {}
         for tensor, number in enumerate(self.last):
             self.ends.setdefault(number, []).append(tensor)
@@ -217,20 +227,23 @@ class _Walk:
             self.recomputed[node] += 1
             self.bring_moved(nodes[node].inputs)
             for tensor in nodes[node].outputs:
-                self.hold(tensor)
+                # A copy that nobody will read is not made again.
+                if self.last[tensor] >= self.now or readings[tensor]:
+                    self.hold(tensor)
             self.mark(self.graph.steps[node].scratch)
             for tensor in nodes[node].inputs:
                 readings[tensor] -= 1
                 if readings[tensor] == 0 and tensor not in needed:
-                    self.after_chain(tensor, node)
+                    self.after_chain(tensor)
         for node in chain:
             for tensor in nodes[node].outputs:
                 if tensor not in needed and self.last[tensor] < self.now:
                     self.free(tensor)
 
-    def after_chain(self, tensor: int, node: int) -> None:
+    def after_chain(self, tensor: int) -> None:
         """A chain has read this tensor for the last time; memory-centric, it goes if it was recomputed."""
-        if self.actions[tensor] == RECOMPUTE and node in self.schedule.memory_centric:
+        memory_centric = self.graph.tensors[tensor].layer in self.schedule.memory_centric
+        if memory_centric and self.actions[tensor] == RECOMPUTE:
             self.free(tensor)
 
     def chain(self, wanted: tuple[int, ...]) -> list[int]:

@@ -75,9 +75,16 @@ class Search:
         self.limits = {HOST: host, DISK: disk}
         self.only = only or {}
         self.seconds = machine.forward_seconds(graph)
+        self.chain_seconds = self.chains()
         self.tries = max(FEWEST_TRIES, STEPS_WALKED // max(1, len(graph.steps)))
         self.archive: list[Trial] = []
         self.seen: dict[tuple[tuple[str, ...], frozenset[int]], Trial] = {}
+        # What only the forward pass reads is made again with what is made from it. On a large graph such
+        # chains would reach back to its beginning, each time: there it is kept.
+        self.thorough = self.tries > 4 * LEVELS
+        self.base = tuple(
+            RECOMPUTE if self.thorough and self.passing(tensor) else KEEP for tensor in range(len(graph.tensors))
+        )
         self.everything = frozenset(range(len(graph.nodes)))
         self.choices = {
             tensor: choices
@@ -85,10 +92,27 @@ class Search:
             if graph.kept_for_backward(tensor) and not graph.tensors[tensor].gradient and (choices := self.ways(tensor))
         }
 
+    def chains(self) -> list[float]:
+        """For each layer, the seconds to run it again together with what has to run before it."""
+        seconds: list[float] = []
+        for number, node in enumerate(self.graph.nodes):
+            before = {self.graph.tensors[tensor].layer for tensor in node.inputs if self.passing(tensor)}
+            seconds.append(self.seconds[number] + sum(seconds[other] for other in before))
+        return seconds
+
+    def passing(self, tensor: int) -> bool:
+        """Whether a tensor is of the forward pass alone, and may be made again."""
+        return self.can_run_again(tensor) and not self.graph.kept_for_backward(tensor)
+
+    def can_run_again(self, tensor: int) -> bool:
+        """Whether a tensor may be recomputed at all."""
+        allowed = self.only.get(tensor)
+        return not self.graph.tensors[tensor].gradient and (allowed is None or RECOMPUTE in allowed)
+
     def ways(self, tensor: int) -> list[Choice]:
         """How a tensor can leave the device, cheapest first."""
         size = self.graph.size(tensor)
-        ways = [Choice(tensor, RECOMPUTE, self.seconds[self.graph.tensors[tensor].layer])]
+        ways = [Choice(tensor, RECOMPUTE, self.chain_seconds[self.graph.tensors[tensor].layer])]
         if self.limits[HOST]:
             ways.append(Choice(tensor, HOST, 2 * size / self.machine.host))
         if self.limits[DISK]:
@@ -106,7 +130,7 @@ class Search:
             if self.tries <= 0 and self.archive:
                 break
             self.attempt(schedule)
-        if self.tries > 0:
+        if self.thorough:
             self.refine()
         return self.frontier()
 
@@ -134,7 +158,8 @@ class Search:
         left = dict(self.limits)
         order = []
         ranked = sorted(
-            self.choices, key=lambda tensor: self.choices[tensor][0].seconds / max(1, self.graph.size(tensor))
+            filter(self.graph.kept_for_backward, self.choices),
+            key=lambda tensor: self.choices[tensor][0].seconds / max(1, self.graph.size(tensor)),
         )
         for tensor in ranked:
             size = self.graph.size(tensor)
@@ -148,7 +173,7 @@ class Search:
 
     def taking(self, choices: list[Choice], memory_centric: frozenset[int]) -> Schedule:
         """The schedule that takes these tensors off the device and keeps the others."""
-        actions = [KEEP] * len(self.graph.tensors)
+        actions = list(self.base)
         for choice in choices:
             actions[choice.tensor] = choice.action
         return Schedule(tuple(actions), memory_centric)
@@ -190,12 +215,41 @@ class Search:
         for left, budget in zip(range(len(levels), 0, -1), levels, strict=True):
             share = self.tries // left
             until = self.tries - share
+            self.descend(budget, until)
             best = self.fastest(budget)
             while best is not None and self.tries > until:
                 better = self.improve(best, budget, until)
                 if better is None:
                     break
                 best = better
+
+    def descend(self, budget: int, until: int) -> None:
+        """From everything kept, take what costs least for the bytes that are too many, until the budget is kept."""
+        schedule = self.taking([], frozenset())
+        while self.tries > until:
+            trial = self.attempt(schedule)
+            if trial is None or trial.peak <= budget:
+                return
+            choice = self.relief(trial, budget)
+            if choice is None:
+                return
+            schedule = self.changed(schedule, {choice.tensor: choice.action})
+
+    def relief(self, trial: Trial, budget: int) -> Choice | None:
+        """The cheapest way to take a tensor off the device at the step that holds the most."""
+        step = trial.outcome.timeline.peak.step - 1
+        touched = self.graph.steps[step].touches
+        excess = trial.peak - budget
+        actions = trial.schedule.actions
+        away = [
+            choices[0]
+            for tensor, choices in self.choices.items()
+            if actions[tensor] == KEEP
+            and tensor not in touched
+            and self.graph.last_forward[tensor] < step < self.graph.last_use[tensor]
+        ]
+        worth = {choice: choice.seconds / max(1, min(excess, self.graph.size(choice.tensor))) for choice in away}
+        return min(away, key=lambda choice: worth[choice], default=None)
 
     def improve(self, trial: Trial, budget: int, until: int) -> Trial | None:
         """The first neighbour that is faster within the budget, if any is found in time."""
@@ -208,21 +262,42 @@ class Search:
         return None
 
     def neighbours(self, schedule: Schedule) -> Iterator[Schedule]:
-        """Keep one tensor more; take one another way; keep one and take a cheaper one instead."""
-        if schedule.memory_centric:
-            yield Schedule(schedule.actions)
+        """Schedules that differ in little, the most promising first."""
         taken = [
             (self.cost(tensor, schedule.actions[tensor]), tensor)
             for tensor in self.choices
             if schedule.actions[tensor] != KEEP
         ]
         taken.sort(reverse=True)
-        for _, tensor in taken:
+        yield from self.lasting(schedule)
+        yield from self.otherwise(schedule, [tensor for _, tensor in taken])
+        yield from self.exchanged(schedule, taken)
+
+    def lasting(self, schedule: Schedule) -> Iterator[Schedule]:
+        """Keep what all layers or one layer recomputed."""
+        if schedule.memory_centric:
+            yield Schedule(schedule.actions)
+        for number in sorted(schedule.memory_centric):
+            if any(schedule.actions[tensor] == RECOMPUTE for tensor in self.graph.nodes[number].outputs):
+                yield Schedule(schedule.actions, schedule.memory_centric - {number})
+
+    def otherwise(self, schedule: Schedule, taken: list[int]) -> Iterator[Schedule]:
+        """Keep one tensor; take one another way; keep what a layer read instead of what it made."""
+        for tensor in taken:
             yield self.changed(schedule, {tensor: KEEP})
-        for seconds, tensor in taken:
+        for tensor in taken:
             for choice in self.choices[tensor]:
-                if choice.action != schedule.actions[tensor] and choice.seconds <= seconds:
+                if choice.action != schedule.actions[tensor]:
                     yield self.changed(schedule, {tensor: choice.action})
+        for node in self.graph.nodes:
+            # One original for all copies of a FORK, for instance.
+            kept = dict.fromkeys(node.inputs, KEEP)
+            again = {tensor: RECOMPUTE for tensor in node.outputs if self.can_run_again(tensor)}
+            if kept and again:
+                yield self.changed(schedule, kept | again)
+
+    def exchanged(self, schedule: Schedule, taken: list[tuple[float, int]]) -> Iterator[Schedule]:
+        """Keep one tensor and take a cheaper one instead."""
         for seconds, tensor in taken:
             for choices in self.choices.values():
                 for choice in choices:

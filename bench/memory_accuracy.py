@@ -1,0 +1,197 @@
+"""Predicted against measured: the peak that TensorFlow's allocator shows, network by network.
+
+    python bench/memory_accuracy.py measure -o results.jsonl [--allocator bfc] [--networks mlp unet]
+    [--batches 8] python bench/memory_accuracy.py table results.jsonl
+
+`measure` trains each network for 13 steps in a process of its own, records the allocator's peak in each of
+the last ten, and predicts the same step from a trace. What the results file already has is not measured
+again. `table` prints Markdown.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import json
+import os
+import statistics
+import subprocess
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+MIB = 2**20
+WARM_UP, MEASURED = 3, 10
+
+
+def measure(name: str, batch: int, optimizer: str, policy: str) -> dict[str, Any]:
+    """Train for a few steps and record the allocator's peaks."""
+    import keras
+    import tensorflow as tf
+    from memory_networks import build
+
+    keras.config.set_dtype_policy(policy)
+    model, shape = build(name)
+    model.compile(optimizer=optimizer, loss="sparse_categorical_crossentropy", jit_compile=False)
+    x, y = tf.random.normal((batch, *shape)), tf.zeros((batch,), tf.int32)
+    batches = iter(tf.data.Dataset.from_tensors((x, y)).repeat())
+    model.make_train_function()
+    peaks = []
+    for step in range(WARM_UP + MEASURED):
+        tf.config.experimental.reset_memory_stats("CPU:0")
+        model.train_function(batches)
+        if step >= WARM_UP:
+            peaks.append(int(tf.config.experimental.get_memory_info("CPU:0")["peak"]))
+    return {"name": name, "batch": batch, "opt": optimizer, "policy": policy, "peaks": peaks}
+
+
+def predict(row: dict[str, Any], allocator: str) -> dict[str, int]:
+    """Predict the same step from a trace."""
+    import keras
+    from memory_networks import build
+
+    from sknc.runtime.memory.tensorflow import ModelSubjects
+
+    keras.config.set_dtype_policy(row.get("policy", "float32"))
+    model, shape = build(row["name"])
+    given = None if getattr(model, "inputs", None) else shape
+    found = ModelSubjects(model, row["name"], row["opt"], allocator, given)(row["batch"])
+    return {"scheduled": found.scheduled_peak, "reserve": found.reserve}
+
+
+def child(arguments: argparse.Namespace) -> None:
+    """One measurement or one prediction, in a process of its own."""
+    row = json.loads(arguments.row)
+    if "peaks" not in row:
+        row = measure(row["name"], row["batch"], row["opt"], row["policy"])
+        gc.collect()
+    row.update(predict(row, arguments.allocator))
+    print(json.dumps(row), flush=True)
+
+
+def run_child(row: dict[str, Any], allocator: str) -> dict[str, Any] | None:
+    """Start a child; None when it fails, which is told."""
+    environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "2", "CUDA_VISIBLE_DEVICES": "-1"}
+    if allocator == "bfc":
+        environment["TF_CPU_ALLOCATOR_USE_BFC"] = "1"
+    command = [sys.executable, __file__, "child", json.dumps(row), "--allocator", allocator]
+    ended = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    if ended.returncode:
+        print(f"{row['name']}: {ended.stderr.strip().splitlines()[-1]}", file=sys.stderr)
+        return None
+    found: dict[str, Any] = json.loads(ended.stdout.strip().splitlines()[-1])
+    return found
+
+
+def read_rows(path: Path) -> list[dict[str, Any]]:
+    """The rows of a results file."""
+    if not path.is_file():
+        return []
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line]
+
+
+def key(row: dict[str, Any]) -> tuple[Any, ...]:
+    """What a row is about."""
+    return row["name"], row["batch"], row["opt"], row.get("policy", "float32")
+
+
+def measure_all(arguments: argparse.Namespace) -> None:
+    """Measure and predict what the results file does not have."""
+    rows = {key(row): row for row in read_rows(arguments.output)}
+    wanted = [
+        {"name": name, "batch": batch, "opt": optimizer, "policy": arguments.policy}
+        for batch in arguments.batches
+        for name in arguments.networks
+        for optimizer in arguments.optimizers
+    ]
+    for want in wanted:
+        known = rows.get(key(want), want)
+        if "reserve" in known and not arguments.again:
+            continue
+        found = run_child(known, arguments.allocator)
+        if found is not None:
+            rows[key(want)] = found
+            print(line(found), flush=True)
+            text = "".join(json.dumps(row) + "\n" for row in rows.values())
+            arguments.output.write_text(text, encoding="utf-8")
+
+
+def error(row: dict[str, Any]) -> float:
+    """The predicted peak against the largest measured one, as a part of it."""
+    return float((row["scheduled"] + row["reserve"]) / max(row["peaks"]) - 1)
+
+
+def spread(row: dict[str, Any]) -> float:
+    """The steps' own spread, as a part of the largest."""
+    return float(1 - min(row["peaks"]) / max(row["peaks"]))
+
+
+def line(row: dict[str, Any]) -> str:
+    """One row of the table."""
+    low, high = min(row["peaks"]) / MIB, max(row["peaks"]) / MIB
+    predicted = (row["scheduled"] + row["reserve"]) / MIB
+    cells = [
+        row["name"],
+        str(row["batch"]),
+        row["opt"],
+        f"{low:.1f} to {high:.1f}",
+        f"{100 * spread(row):.0f}%",
+        f"{row['scheduled'] / MIB:.1f}",
+        f"{row['reserve'] / MIB:.1f}",
+        f"{predicted:.1f}",
+        f"{100 * error(row):+.1f}%",
+    ]
+    return f"| {' | '.join(cells)} |"
+
+
+def summary(rows: Iterable[dict[str, Any]]) -> str:
+    """Median, extremes, and how many rows keep to what is promised."""
+    rows = list(rows)
+    errors = [error(row) for row in rows]
+    kept = sum(-0.02 <= one <= max(0.1, spread(row) + 0.1) for one, row in zip(errors, rows, strict=True))
+    middle = statistics.median(map(abs, errors))
+    return (
+        f"{len(rows)} rows of {len({row['name'] for row in rows})} networks: median error {100 * middle:.1f}%, from "
+        f"{100 * min(errors):+.1f}% to {100 * max(errors):+.1f}%; {kept} within -2% and +10% (or the spread + 10%)."
+    )
+
+
+def table(arguments: argparse.Namespace) -> None:
+    """Print a results file as Markdown."""
+    rows = [row for row in read_rows(arguments.output) if "reserve" in row]
+    print("| network | batch | optimizer | measured, MiB | spread | scheduled | reserve | predicted | error |")
+    print("|---|---|---|---|---|---|---|---|---|")
+    for row in sorted(rows, key=key):
+        print(line(row))
+    print(f"\n{summary(rows)}")
+
+
+def main() -> None:
+    """Read the command line."""
+    from memory_networks import NAMES
+
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = parser.add_subparsers(required=True)
+    measuring = commands.add_parser("measure")
+    measuring.add_argument("-o", "--output", type=Path, required=True)
+    measuring.add_argument("--networks", nargs="+", default=list(NAMES), choices=NAMES)
+    measuring.add_argument("--batches", nargs="+", type=int, default=[8, 16])
+    measuring.add_argument("--optimizers", nargs="+", default=["sgd", "adam"])
+    measuring.add_argument("--policy", default="float32")
+    measuring.add_argument("--allocator", default="default", choices=["default", "bfc"])
+    measuring.add_argument("--again", action="store_true", help="predict again what was predicted before")
+    measuring.set_defaults(run=measure_all)
+    printing = commands.add_parser("table")
+    printing.add_argument("output", type=Path)
+    printing.set_defaults(run=table)
+    one = commands.add_parser("child")
+    one.add_argument("row")
+    one.add_argument("--allocator", default="default")
+    one.set_defaults(run=child)
+    arguments = parser.parse_args()
+    arguments.run(arguments)
+
+
+if __name__ == "__main__":
+    main()
