@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import random
+from pathlib import Path
 
 import keras
 import pytest
@@ -224,3 +225,30 @@ def test_a_report_of_a_model_has_every_part_of_the_contract() -> None:
     assert content["optimizer_bytes"] == 2 * content["gradients_bytes"]
     peaks = [content["peaks"][name]["bytes"] for name in ("baseline", "liveness", "offload", "recompute")]
     assert peaks == sorted(peaks, reverse=True)
+
+
+def test_plan_memory_plans_a_model_at_hand() -> None:
+    from sknc.errors import UsageError
+    from sknc.memplan import plan_memory
+
+    model = keras_models.residual()
+    model.compile("sgd", "sparse_categorical_crossentropy")
+    plain = plan_memory(model, batch_size=16)
+    assert (plain["optimizer"].lower(), plain["optimizer_bytes"]) == ("sgd", 0)
+    planned = plan_memory(model, 16, budget=plain["predicted_peak"] * 3 // 4)
+    assert planned["plan"]["feasible"]
+    assert planned["plan"]["peaks"]["device"] <= plain["predicted_peak"] * 3 // 4
+    with pytest.raises(UsageError, match="is no size"):
+        plan_memory(model, 16, budget="lots")
+
+
+def test_the_machine_is_measured_and_stored(tmp_path: Path) -> None:
+    from sknc.memplan.measure import main
+    from sknc.runtime.memory.machine import load_machine
+
+    path = tmp_path / "machine.json"
+    assert main([str(path)]) == 0
+    machine = load_machine(path)
+    assert machine.flops > 1e8
+    assert machine.memory > machine.disk > 1e5
+    assert main([]) == 2

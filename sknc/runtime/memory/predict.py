@@ -15,7 +15,7 @@ OPERATIONS = 120_000
 FEWEST_DRAWS, MOST_DRAWS = 10, 40
 # How much durations vary in a draw (a machine with other work), and what is added for what no draw shows.
 NOISE = 3.0
-MARGIN = 0.015
+MARGIN = 0.025
 
 
 @dataclass(frozen=True, slots=True)

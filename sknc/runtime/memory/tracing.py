@@ -192,7 +192,8 @@ def update_rule(optimizer: Any) -> UpdateRule:
     handles = {captured.ref(): inner for captured, inner in graph.captures}
     mine = handles.get(variable.value.handle.ref())
     gradient = graph.inputs[0]
-    return UpdateRule(fresh.name, _rule_ops(graph, gradient, mine), len(slots))
+    name = optimizer if isinstance(optimizer, str) else type(fresh).__name__.lower()
+    return UpdateRule(name, _rule_ops(graph, gradient, mine), len(slots))
 
 
 def _fresh_optimizer(optimizer: Any) -> Any:
