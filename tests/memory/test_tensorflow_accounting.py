@@ -252,3 +252,16 @@ def test_the_machine_is_measured_and_stored(tmp_path: Path) -> None:
     assert machine.flops > 1e8
     assert machine.memory > machine.disk > 1e5
     assert main([]) == 2
+
+
+def test_what_is_computed_twice_is_held_once() -> None:
+    inputs = keras.Input((64, 64, 8))
+    x = keras.layers.Conv2D(8, 3, padding="same")(inputs)
+
+    def branches(count: int) -> int:
+        relus = [keras.layers.Conv2D(8, 3, padding="same")(keras.layers.ReLU()(x)) for _ in range(count)]
+        model = keras.Model(inputs, keras.layers.Add()(relus) if count > 1 else relus[0])
+        traced = trace_step(model, 4)
+        return [op.type for op in traced.graph.ops].count("Relu")
+
+    assert branches(1) == branches(3) == 1

@@ -91,6 +91,45 @@ def kept_ops(ops: Sequence[Any], wanted: Sequence[Any]) -> list[Any]:
     return [op for op in ops if op in needed and op not in folded and op.type != "Placeholder"]
 
 
+class Twins:
+    """Finds operations that compute the same from the same: TensorFlow runs one of them."""
+
+    def __init__(self) -> None:
+        self.first: dict[Any, Any] = {}
+        self.same: dict[Any, Any] = {}
+
+    def of(self, op: Any) -> Any:
+        """The earlier operation that computes what this one does, or None."""
+        if op.op_def.is_stateful or op.type in LOOPS:
+            return None
+        # Operations without data inputs (random bits, say) are told apart by their names.
+        inputs = tuple(self.known(tensor) for tensor in op.inputs) or op.name
+        waits = frozenset(self.same.get(other, other).name for other in op.control_inputs)
+        attributes = tuple(sorted((name, str(value)) for name, value in op.node_def.attr.items() if name[0] != "_"))
+        key = (op.type, inputs, waits, attributes)
+        found = self.first.setdefault(key, op)
+        if found is op:
+            return None
+        self.same[op] = found
+        return found
+
+    def stand_in(self, op: Any, ids: dict[Any, int], numbers: dict[Any, int]) -> bool:
+        """Let an earlier operation stand for this one, where there is one that computes the same."""
+        twin = self.of(op)
+        if twin is None:
+            return False
+        ids.update((mine.ref(), ids[its.ref()]) for mine, its in zip(op.outputs, twin.outputs, strict=True))
+        numbers[op] = numbers[twin]
+        return True
+
+    def known(self, tensor: Any) -> tuple[str, Any]:
+        """A tensor, by its first twin's name; a constant, by its value."""
+        op = self.same.get(tensor.op, tensor.op)
+        if op.type == "Const":
+            return "constant", op.get_attr("value").SerializeToString()
+        return op.name, tensor.value_index
+
+
 class LayerNames:
     """Finds the call of a layer that an operation belongs to, by its name scope.
 
@@ -143,6 +182,19 @@ class LayerNames:
         return None
 
 
+def _operation(op: Any, ids: Mapping[Any, int], numbers: Mapping[Any, int], layer: str, backward: bool) -> Op:
+    return Op(
+        op.type,
+        tuple(ids[tensor.ref()] for tensor in op.inputs if tensor.ref() in ids),
+        tuple(ids[tensor.ref()] for tensor in op.outputs),
+        tuple(numbers[other] for other in op.control_inputs if other in numbers),
+        flops(op),
+        layer,
+        backward,
+        loop_scratch(op, backward) if op.type in LOOPS else (),
+    )
+
+
 def op_graph(
     ops: Sequence[Any],
     wanted: Sequence[Any],
@@ -171,26 +223,18 @@ def op_graph(
     sizes = [tensor_bytes(tensor) for tensor in held]
     numbers: dict[Any, int] = {}
     pieces: dict[int, int] = {}
-    result = []
+    result, twins = [], Twins()
     for op in kept:
+        if twins.stand_in(op, ids, numbers):
+            continue
         made = loop_sizes(op) if op.type in LOOPS else [(tensor_bytes(tensor), 1) for tensor in op.outputs]
         for tensor, (size, count) in zip(op.outputs, made, strict=True):
             ids[tensor.ref()] = len(sizes)
             pieces[len(sizes)] = count
             sizes.append(size)
         layer, backward = names.call(op.name)
-        result.append(
-            Op(
-                op.type,
-                tuple(ids[tensor.ref()] for tensor in op.inputs if tensor.ref() in ids),
-                tuple(ids[tensor.ref()] for tensor in op.outputs),
-                tuple(numbers[other] for other in op.control_inputs if other in numbers),
-                flops(op),
-                layer,
-                backward or (not layer and is_backward(op)),
-                loop_scratch(op, backward) if op.type in LOOPS else (),
-            )
-        )
+        backward = backward or (not layer and is_backward(op))
+        result.append(_operation(op, ids, numbers, layer, backward))
         numbers[op] = len(result) - 1
     titles = names.titles()
     return OpGraph(
