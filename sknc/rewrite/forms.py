@@ -106,9 +106,10 @@ def epochs_edits(source: Source, reading: BlockReading, factor: float) -> list[E
     for event in training.sites(reading.fits):
         for name, position in (("epochs", 3), ("initial_epoch", 10)):
             node = event.args.node(name, position)
-            if node is not None:
-                same = {whole(e.args.get(name, position)) for e in reading.fits if e.node is event.node}
-                found += _epochs(source, node, same.pop() if len(same) == 1 else None, factor)
+            values = {whole(e.args.get(name, position)) for e in reading.fits if e.node is event.node}
+            if node is None or (name == "initial_epoch" and None in values):
+                continue  # an epoch that comes from a history is one of the narrow training already
+            found += _epochs(source, node, values.pop() if len(values) == 1 else None, factor)
     return found
 
 

@@ -125,7 +125,9 @@ def slices(source: Source, edits: Iterable[Edit], start: int, end: int) -> list[
     inside = [e for e in edits if start <= e.start and e.end <= end]
     for edit in sorted(inside, key=lambda e: (e.start, e.order, e.end)):
         if edit.start < at:
-            raise ValueError(f"two edits of the same place: {edit}")
+            if edit.end > at:
+                raise ValueError(f"two edits of the same place: {edit}")
+            continue  # what it stands in is replaced as a whole
         if edit.start > at:
             chunks.append(Chunk(source.buffer[at : edit.start], source.line(at)))
         chunks += [_piece(piece) for piece in edit.pieces]

@@ -88,6 +88,7 @@ def _forget_attributes(owner: Bound | Made) -> bool:
         changed = owner.args.get("object", 0)
     if not isinstance(changed, Instance):
         return False
+    changed.loose = True
     changed.attributes = {n: UNKNOWN if isinstance(v, Const) else v for n, v in changed.attributes.items()}
     return True
 

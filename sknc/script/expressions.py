@@ -128,7 +128,7 @@ def attribute(interp: Interpreter, owner: Value, name: str) -> Value:
         assert instance is not None
         found = _instance_attribute(owner, instance, name)
         if found is not None:
-            return found
+            return UNKNOWN if instance.loose and isinstance(found, Const) else found
     if isinstance(owner, UserClass):
         found = owner.method(name)
         return found if found is not None else Bound(owner, name)

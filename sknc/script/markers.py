@@ -23,6 +23,7 @@ KINDS: dict[str, Kind] = {
     "LOCAL_REGRESSION": "local_regression",
 }
 MEASURES = {"ACC": "acc", "LOSS": "loss"}
+_KEYS = ("classes", "compose", "epochs")
 RULES = ("product", "coupling", "certainty", "concatenation")
 _LIKE_MARKER = re.compile(r"^#+[\s:]*(sk\w{2,7}t)\s*[:;._\- ]\s*(\w+.*)$", re.IGNORECASE)
 _MARKER = re.compile(r"^#[ \t]*SKYNNET[ \t]*:[ \t]*([A-Z_]+)(?:[ \t]+(.*?))?[ \t]*$")
@@ -224,6 +225,8 @@ def _keys(source: Source, comment: cst.Comment, settings: str, found: list[Diagn
 
 
 def _not_a_key(item: str) -> str:
+    if item.lower() in _KEYS:
+        return "write settings as key=value, e.g. classes=101"
     nearest = _nearest(f"BEGIN_{item}")
     if nearest != "#SKYNNET:BEGIN" and _close(f"#SKYNNET:BEGIN_{item.upper()}", nearest):
         return f"write {nearest}"
@@ -237,9 +240,8 @@ def _bad_key(name: str, value: str) -> str | None:
     if name in allowed:
         choices = allowed[name]
         return None if value in choices else f"write {name}= one of {', '.join(choices)}"
-    known = ("classes", "compose", "epochs")
-    close = difflib.get_close_matches(name.lower(), known, n=1, cutoff=0.7)
-    return f"write {close[0]}={value}" if close else f"the settings are {', '.join(known)}"
+    close = difflib.get_close_matches(name.lower(), _KEYS, n=1, cutoff=0.7)
+    return f"write {close[0]}={value}" if close else f"the settings are {', '.join(_KEYS)}"
 
 
 def _close(word: str, right: str) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from sknc.script.interpreter import Interpreter
-from sknc.script.python import iterate, to_value
+from sknc.script.python import LIMIT, iterate, to_value
 from sknc.script.values import UNKNOWN, Arguments, Const, Layer, Mapping, Model, Seq, Tensor, Value, constant
 
 
@@ -49,7 +49,7 @@ def list_method(interp: Interpreter, owner: Seq, name: str, args: Arguments) -> 
         owner.nodes = [None] * len(owner.items)
     first = args.positional[0] if args.positional else None
     rule = _LIST.get(name)
-    if rule is None or args.open:
+    if rule is None or args.open or len(owner.items) > LIMIT:
         forget_items(owner)
         return UNKNOWN
     return rule(owner, first, args)
@@ -63,7 +63,7 @@ def _append(owner: Seq, first: Value | None, args: Arguments) -> Value:
 
 def _extend(owner: Seq, first: Value | None, args: Arguments) -> Value:
     items = iterate(first) if first is not None else None
-    if items is None:
+    if items is None or len(items) + len(owner.items) > LIMIT:
         forget_items(owner)
     else:
         owner.items.extend(items)

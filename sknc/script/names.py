@@ -5,7 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 
-class Assigned(cst.CSTVisitor):
+class _Assigned(cst.CSTVisitor):
     """Collects the names that a loop assigns."""
 
     def __init__(self) -> None:
@@ -32,6 +32,13 @@ class Assigned(cst.CSTVisitor):
 
     def visit_For(self, node: cst.For) -> None:
         self._add(node.target)
+
+
+def assigned(node: cst.CSTNode) -> set[str]:
+    """Return the names that a piece of the tree assigns."""
+    visitor = _Assigned()
+    node.visit(visitor)
+    return visitor.names
 
 
 class _Names(cst.CSTVisitor):

@@ -109,6 +109,8 @@ def binary(op: Callable[[Any, Any], Any], left: Value, right: Value) -> Value:
     if getattr(left, "loose", False) or getattr(right, "loose", False):
         return UNKNOWN
     if isinstance(left, Seq) and isinstance(right, Seq) and op is operator.add:
+        if len(left.items) + len(right.items) > LIMIT:
+            return UNKNOWN
         nodes = (left.nodes or [None] * len(left.items)) + (right.nodes or [None] * len(right.items))
         return Seq(left.items + right.items, left.mutable, nodes)
     if isinstance(left, Seq) and op is operator.mul:

@@ -336,16 +336,20 @@ class _Reader:
         return BlockReading(
             self.block, kind, model, tuple(fits), tuple(events), graph, frozenset(slots), last.single,
             graph.base(last), None if shape is None else len(shape), _embedded(model),
-            _dense_only(layers), reach.definitions(), index in interp.dialect, layers,
+            _dense_only(model), reach.definitions(), index in interp.dialect, layers,
             interp.epochs_nodes.get(index), interp.generator_nodes.get(index),
             len(interp.entry_frames.get(index, ())), outputs.last_reshape(model),
             tuple(n for i, order, n in interp.looks if i == index and order <= fits[0].order),
         )  # fmt: skip
 
 
-def _dense_only(layers: Iterable[Layer]) -> bool:
+def _dense_only(model: Model) -> bool:
     """Say whether a network consists of dense layers (3.4, epochs); what is not known may be anything."""
-    return all(layer.name in (*LAYERS, "Input") and layer.name not in NOT_DENSE for layer in layers)
+    every = _all_layers(model)
+    known = [
+        layer.name in (*LAYERS, "Input") and layer.name not in NOT_DENSE for layer in every if isinstance(layer, Layer)
+    ]
+    return all(known) and not any(isinstance(layer, Instance) and layer.cls.derives("Layer") for layer in every)
 
 
 def _fix_undialected(graph: WidthGraph, slots: Iterable[int]) -> None:

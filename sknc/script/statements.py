@@ -12,7 +12,7 @@ from sknc.script.assignments import assign, augment
 from sknc.script.calls import call
 from sknc.script.expressions import defaults, evaluate
 from sknc.script.interpreter import Frame, Interpreter
-from sknc.script.names import Assigned, mentions
+from sknc.script.names import assigned, mentions
 from sknc.script.values import (
     UNKNOWN,
     Arguments,
@@ -219,8 +219,7 @@ def _for(interp: Interpreter, node: cst.For, env: Env) -> str:
 def _unrolled(interp: Interpreter, node: cst.For, items: list[Value], env: Env) -> str:
     """A loop over known elements, round by round."""
     regions, outer = len(interp.uncertain), env.maybe_left
-    changed = Assigned()
-    node.body.visit(changed)
+    changed = assigned(node.body)
     for item in items:
         env.maybe_left = False
         assign(interp, node.target, item, env)
@@ -228,13 +227,12 @@ def _unrolled(interp: Interpreter, node: cst.For, items: list[Value], env: Env) 
         if ended == LEAVE:
             return LEAVE
         if env.maybe_left:
-            interp.forget(changed.names, env)
+            interp.forget(changed, env)
         if ended == BREAK:
             break
     uncertain = len(interp.uncertain) > regions
     if uncertain:
-        changed.visit_For(node)
-        interp.forget(changed.names, env)
+        interp.forget(assigned(node), env)
     del interp.uncertain[regions:]
     env.maybe_left = outer
     if node.orelse is None:
@@ -250,15 +248,14 @@ def _once(interp: Interpreter, body: cst.BaseSuite, env: Env, prepare: Callable[
 
     The body is followed twice, so that what a round does to the tensors of the round before is seen as well.
     """
-    changed = Assigned()
-    body.visit(changed)
+    changed = assigned(body)
 
     def run() -> str:
         for _ in range(2):
-            interp.forget(changed.names, env)
+            interp.forget(changed, env)
             prepare()
             execute_body(interp, body, env)
-        interp.forget(changed.names, env)
+        interp.forget(changed, env)
         return GO
 
     return _branches(interp, env, [run, lambda: GO])

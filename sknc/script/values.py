@@ -225,6 +225,8 @@ class Instance(Value):
         cls: its class.
         attributes: what was assigned to it.
         super_of: set on what `super()` returns: the class whose method is running.
+        born: when it was made.
+        loose: whether its attributes may have been changed in a way that is not known.
         self_value: set on what `super()` returns: the object itself.
     """
 
@@ -233,6 +235,7 @@ class Instance(Value):
     super_of: UserClass | None = None
     self_value: Value | None = None
     born: int = field(default_factory=now)
+    loose: bool = False
 
 
 @dataclass(eq=False)
