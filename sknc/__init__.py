@@ -5,7 +5,7 @@ Importing it imports neither TensorFlow nor Keras.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sknc._version import __version__
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from sknc.splitting import SplitResult
 
-__all__ = ["__version__", "split"]
+__all__ = ["__version__", "fit_in_memory", "split"]
 
 
 def split(
@@ -52,3 +52,40 @@ def split(
     from sknc.splitting import split_script
 
     return split_script(path, submodels=submodels, output=output, classes=classes, compose=compose, budget=budget)
+
+
+def fit_in_memory(
+    model: Any,
+    budget: int | str,
+    batch_size: int = 32,
+    *,
+    spill: bool = True,
+    spill_folder: str | os.PathLike[str] | None = None,
+) -> Any:
+    """Make a keras.Model train inside a memory budget, with the same gradients.
+
+    Args:
+        model: a built functional or Sequential model, compiled or not; call this before `compile` where you can.
+            A model of another make is taken when it fits as it is.
+        budget: what the training may hold on its device, in bytes or as text ("8GiB").
+        batch_size: samples in a batch; what `fit` is called with counts.
+        spill: whether parts may be written to disk and read again where recomputing alone does not do.
+        spill_folder: where; the system's folder for temporary files when left out.
+
+    Returns:
+        The same model. `fit`, `evaluate`, `predict`, `save` and the like are used as before, and what is saved is
+        the original model.
+
+    Raises:
+        InfeasibleBudget: no plan keeps the budget; its `smallest` says what one needs.
+        PlanError: the budget is no size, or the model cannot be planned.
+
+    Example:
+        >>> import sknc
+        >>> model = sknc.fit_in_memory(model, budget="8GiB", batch_size=64)  # doctest: +SKIP
+        >>> model.compile("adam", "mse")  # doctest: +SKIP
+        >>> model.fit(x, y, batch_size=64)  # doctest: +SKIP
+    """
+    from sknc.runtime.memory.execute.keeper import fit_in_memory as keep
+
+    return keep(model, budget, batch_size, spill=spill, spill_folder=spill_folder)

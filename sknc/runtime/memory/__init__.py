@@ -1,1 +1,22 @@
-"""Planning the memory of a training, in the standard library alone, so that a program can plan where it runs."""
+"""Planning the memory of a training, in the standard library alone, so that a program can plan where it runs.
+
+`execute` obeys a plan with Keras and TensorFlow; it is imported when it is first needed.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+_LATER = {
+    "fit_in_memory": "execute.keeper",
+    "plan_of": "execute.keeper",
+    "release": "execute.keeper",
+}
+
+
+def __getattr__(name: str) -> Any:
+    module = _LATER.get(name)
+    if module is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f"{__name__}.{module}"), name)

@@ -1,0 +1,85 @@
+"""The few things of Keras that have no public name, all in one place.
+
+Keras runs a functional model's graph by these; whoever runs it in pieces has to do the same.
+"""
+
+from __future__ import annotations
+
+import importlib
+from contextlib import AbstractContextManager
+from typing import Any
+
+
+def _module(name: str) -> Any:
+    return importlib.import_module(f"keras.src.{name}")
+
+
+def mask_of(tensor: Any) -> Any:
+    """Returns the mask that Keras attached to a tensor, or None.
+
+    Args:
+        tensor: any tensor.
+    """
+    return getattr(tensor, "_keras_mask", None)
+
+
+def attach_mask(tensor: Any, mask: Any) -> None:
+    """Attaches a mask to a tensor, as Keras's layers look for it.
+
+    Args:
+        tensor: any tensor.
+        mask: a boolean tensor.
+    """
+    _module("backend").set_keras_mask(tensor, mask)
+
+
+def autocast_dtype() -> str | None:
+    """Returns the type that variables are being cast to where they are read, None for no cast."""
+    scope = _module("backend.common.variables").get_autocast_scope()
+    return None if scope is None else scope.dtype
+
+
+def autocast(dtype: str | None) -> AbstractContextManager[Any]:
+    """Returns a scope in which variables are cast to a type where they are read.
+
+    Args:
+        dtype: a float type, or None for no cast.
+    """
+    scope: AbstractContextManager[Any] = _module("backend.common.variables").AutocastScope(dtype)
+    return scope
+
+
+def with_context(operation: Any, context: dict[str, Any]) -> Any:
+    """Returns a callable that hands `training` and the like to an operation, as a functional model does.
+
+    Args:
+        operation: a layer or another operation.
+        context: the arguments by name.
+    """
+    return _module("models.functional").operation_fn(operation, **context)
+
+
+def functional_of(model: Any) -> Any:
+    """Returns the functional graph behind a model whose `call` is Keras's own, or None.
+
+    Args:
+        model: a functional or Sequential model, or anything else.
+    """
+    functional = _module("models.functional").Functional
+    sequential = _module("models.sequential").Sequential
+    call = getattr(type(model), "call", None)
+    if isinstance(model, functional) and call is functional.call:
+        return model
+    if isinstance(model, sequential) and call is sequential.call:
+        return model._functional
+    return None
+
+
+def nodes_in_order(functional: Any) -> list[Any]:
+    """Returns the nodes of a functional graph in the order in which Keras runs them.
+
+    Args:
+        functional: what `functional_of` returned.
+    """
+    by_depth = functional._nodes_by_depth
+    return [node for depth in sorted(by_depth, reverse=True) for node in by_depth[depth]]

@@ -1,0 +1,338 @@
+"""Keeps one model's training inside a budget: hooks of the model's own `fit`, and nothing else of it.
+
+The model stays what it is, an object of its own class with its own weights: what it saves, shows and loads is
+the original. Only `call`, `fit` and `make_train_function` are looked up on the object first, and stand there.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from ...artifacts import write_json
+from ...context import Context, session
+from ...errors import ProgramError
+from ...frameworks import tensorflow
+from ...notes import tell
+from ..errors import InfeasibleBudget, PlanError
+from ..units import format_size, parse_size
+from .choose import Chooser
+from .flatten import FlatGraph, flatten
+from .plans import SPILL, Plan, check_plan, read_plan
+from .predicting import Predictor, allocator_in_use, optimizer_name
+from .resident import batch_of, resident_bytes
+from .runner import Runner
+from .spill import DiskPool
+
+PLAN = "plan.json"
+
+
+def fit_in_memory(
+    model: Any,
+    budget: int | str,
+    batch_size: int = 32,
+    *,
+    spill: bool = True,
+    spill_folder: str | os.PathLike[str] | None = None,
+) -> Any:
+    """Makes a model train inside a memory budget, with the same gradients.
+
+    Args:
+        model: a built functional or Sequential keras.Model, compiled or not. Any other model is taken when it
+            fits as it is.
+        budget: bytes, or a size as text ("8GiB"), that the training may hold on its device.
+        batch_size: samples in a batch; what `fit` is called with counts.
+        spill: whether parts may be written to disk and read again where recomputing alone does not do.
+        spill_folder: where; the system's folder for temporary files when left out.
+
+    Returns:
+        The same model. `fit`, `train_on_batch`, `evaluate`, `predict`, `save` and the like are used as before;
+        what is saved is the original model.
+
+    Raises:
+        InfeasibleBudget: no plan keeps the budget; its `smallest` says what one needs.
+        PlanError: the budget is no size, or the model cannot be planned.
+
+    Example:
+        >>> model = fit_in_memory(model, budget="8GiB", batch_size=64)  # doctest: +SKIP
+        >>> model.compile("adam", "mse")  # doctest: +SKIP
+        >>> model.fit(x, y, batch_size=64)  # doctest: +SKIP
+    """
+    size = parse_size(budget) if isinstance(budget, str) else int(budget)
+    if size <= 0:
+        raise PlanError(f"a budget must be above zero, not {budget}")
+    if not getattr(model, "built", False):
+        raise PlanError(
+            f"the model '{model.name}' is not built, so nobody knows what it holds; "
+            "start it with keras.Input(...), or call model.build(...) first"
+        )
+    release(model)
+    keeper = Keeper(model, size, batch_size, DiskPlace(spill, spill_folder))
+    keeper.settle()
+    keeper.take_over()
+    return model
+
+
+def release(model: Any) -> Any:
+    """Makes a model train as plain Keras does again.
+
+    Args:
+        model: any keras.Model.
+
+    Returns:
+        The same model.
+    """
+    for name in ("call", "fit", "make_train_function"):
+        if name in vars(model):
+            delattr(model, name)
+    model.train_function = None
+    return model
+
+
+def plan_of(model: Any) -> Plan | None:
+    """Returns the plan that a model's training obeys, None where it has none.
+
+    Args:
+        model: what `fit_in_memory` returned.
+    """
+    keeper = getattr(vars(model).get("fit"), "keeper", None)
+    return keeper.plan if keeper is not None else None
+
+
+class DiskPlace:
+    """Whether and where parts may be spilled.
+
+    Args:
+        allowed: whether the disk may be used.
+        base: where the folder is made.
+    """
+
+    def __init__(self, allowed: bool, base: str | os.PathLike[str] | None) -> None:
+        self.allowed = allowed
+        self.base = base
+        self.pool: DiskPool | None = None
+
+    def opened(self, needed: int) -> DiskPool:
+        """Returns the folder, made when it is first needed.
+
+        Args:
+            needed: bytes that will lie there at once.
+        """
+        if self.pool is None:
+            self.pool = DiskPool(self.base, needed)
+        return self.pool
+
+
+class _Fit:
+    """Stands for the model's `fit`; knows its keeper."""
+
+    def __init__(self, keeper: Keeper) -> None:
+        self.keeper = keeper
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.keeper.fit(*args, **kwargs)
+
+
+class Keeper:
+    """The budget of one model.
+
+    Args:
+        model: the model.
+        budget: bytes.
+        batch_size: samples in a batch.
+        disk: whether and where parts may be spilled.
+    """
+
+    plan: Plan
+
+    def __init__(self, model: Any, budget: int, batch_size: int, disk: DiskPlace) -> None:
+        self.model = model
+        self.budget = budget
+        self.batch_size = batch_size
+        self.disk = disk
+        self.resident = 0
+        self.settled_for: tuple[Any, ...] | None = None
+
+    def take_over(self) -> None:
+        """Puts the hooks in place."""
+        self.model.fit = _Fit(self)
+        self.model.make_train_function = self.make_train_function
+        self.model.train_function = None
+
+    def fit(self, *args: Any, **kwargs: Any) -> Any:
+        """Trains as the model's own `fit` does, after planning for the data it is given.
+
+        Args:
+            *args: of `keras.Model.fit`.
+            **kwargs: of `keras.Model.fit`.
+
+        Returns:
+            The keras History.
+        """
+        self.resident = resident_bytes(args, kwargs)
+        self.batch_size = batch_of(args, kwargs) or self.batch_size
+        self.settle()
+        return type(self.model).fit(self.model, *args, **kwargs)
+
+    def make_train_function(self, force: bool = False) -> Any:
+        """Makes the function that trains a step, as Keras does, once the plan fits what is compiled now.
+
+        Args:
+            force: make it anew.
+        """
+        self.settle()
+        model = self.model
+        if model.jit_compile and not self.plan.changes_nothing:
+            tell(
+                "XLA merges what is computed a second time with the first time, so that nothing is saved: "
+                "jit_compile is set to False to keep the memory budget"
+            )
+            model.jit_compile = False
+            model.train_function = None
+        if getattr(model, "run_eagerly", False) and not self.plan.changes_nothing:
+            tell("run_eagerly=True: operations run one by one hold what a plan would free; the budget is not kept")
+        made = type(model).make_train_function(model, force)
+        if model.train_function is not None and not isinstance(model.train_function, _Guarded):
+            model.train_function = _Guarded(model.train_function, self)
+        return made
+
+    def settle(self) -> None:
+        """Plans for the present optimiser, batch and data, unless that is what was planned for last.
+
+        Raises:
+            InfeasibleBudget: no plan keeps the budget.
+            PlanError: the model cannot be planned.
+        """
+        optimizer = getattr(self.model, "optimizer", None)
+        trained = sum(1 for _ in self.model.trainable_variables)
+        wanted = (optimizer_name(optimizer), trained, self.batch_size)
+        if wanted == self.settled_for and self._make_room():
+            return
+        graph = flatten(self.model)
+        plan = self._kept(graph, optimizer) or self._chosen(graph, optimizer)
+        self._obey(graph, plan)
+        self.settled_for = wanted
+        self._report()
+
+    def _make_room(self) -> bool:
+        """Counts the data into the present plan; says whether the budget is kept all the same."""
+        plan, more = self.plan, self.resident - self.plan.resident_bytes
+        if plan.predicted_peak + more > self.budget or (more < 0 and not plan.changes_nothing):
+            return False
+        if more:
+            peaks = plan.predicted_peak + more, plan.baseline_peak + more
+            self.plan = replace(plan, resident_bytes=self.resident, predicted_peak=peaks[0], baseline_peak=peaks[1])
+            self._report()
+        return True
+
+    def _chosen(self, graph: FlatGraph | None, optimizer: Any) -> Plan:
+        predictor = Predictor(self.model, self.batch_size, optimizer)
+        with _as_plain(self.model):
+            if graph is not None:
+                return Chooser(graph, predictor, self.resident, self.disk.allowed).choose(self.budget)
+            peak = predictor.peak(None, [], 0)
+        total = peak.bytes + self.resident
+        if total > self.budget:
+            raise InfeasibleBudget(
+                f"'{self.model.name}' needs {format_size(total)} and {format_size(self.budget)} are given; what it "
+                "computes is decided by Python code of its own, so that it cannot be cut into segments: build it "
+                "with keras.Input(...) and keras.Model(inputs, outputs), or give more",
+                total,
+            )
+        allocator, resident = predictor.allocator, self.resident
+        name = optimizer_name(optimizer)
+        return Plan(
+            self.model.name, self.batch_size, name, allocator, resident, self.budget, total, total, peak.method, ()
+        )
+
+    def _kept(self, graph: FlatGraph | None, optimizer: Any) -> Plan | None:
+        """The plan of this program's last run, when it was made for what is trained now."""
+        context = _block()
+        if context is None or graph is None or not (context.folder / PLAN).is_file():
+            return None
+        try:
+            plan = read_plan(context.folder / PLAN)
+            check_plan(plan, [step.name for step in graph.steps])
+        except PlanError:
+            return None
+        mine = (self.batch_size, self.resident, self.budget, optimizer_name(optimizer), allocator_in_use())
+        made_for = (plan.batch_size, plan.resident_bytes, plan.budget, plan.optimizer, plan.allocator)
+        return plan if mine == made_for else None
+
+    def _obey(self, graph: FlatGraph | None, plan: Plan) -> None:
+        self.plan = plan
+        self.model.train_function = None
+        if "call" in vars(self.model):
+            del self.model.call
+        if graph is None or plan.changes_nothing:
+            return
+        sizes = [segment.steps for segment in plan.segments]
+        modes = [segment.mode for segment in plan.segments]
+        pool = self.disk.opened(plan.spilled_bytes) if SPILL in modes else None
+        self.model.call = Runner(graph, sizes, modes, pool)
+
+    def _report(self) -> None:
+        plan = self.plan
+        tell(f"{self.model.name}: {plan.summary()}")
+        context = _block()
+        if context is not None:
+            write_json(context.folder / PLAN, plan.as_json())
+            context.results["planned_bytes"] = plan.predicted_peak
+
+
+class _as_plain:  # noqa: N801  # used like a function
+    """A scope in which a model runs as Keras made it."""
+
+    def __init__(self, model: Any) -> None:
+        self.model = model
+        self.before = vars(model).get("call")
+
+    def __enter__(self) -> None:
+        if self.before is not None:
+            del self.model.call
+
+    def __exit__(self, *_: object) -> None:
+        if self.before is not None:
+            self.model.call = self.before
+
+
+class _Guarded:
+    """A train function whose failures for want of room say what was planned."""
+
+    def __init__(self, function: Callable[..., Any], keeper: Keeper) -> None:
+        self.function = function
+        self.keeper = keeper
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        try:
+            return self.function(*args, **kwargs)
+        except tensorflow().errors.OpError as error:
+            told = self._told(error)
+            if told is None:
+                raise
+            raise told from error
+
+    def _told(self, error: Any) -> ProgramError | None:
+        pool, plan = self.keeper.disk.pool, self.keeper.plan
+        if pool is not None and str(pool.folder) in str(error.message):
+            reason = str(error.message).partition("\n")[0].replace(str(pool.folder), "").strip(" /;")
+            return ProgramError(
+                f"a part of the training could not be written to or read from {pool.folder}: {reason}",
+                "make room there, name another folder with spill_folder, or give a larger budget",
+            )
+        if isinstance(error, tensorflow().errors.ResourceExhaustedError):
+            return ProgramError(
+                f"the device had no room left: planned were {format_size(plan.predicted_peak)} of "
+                f"{format_size(plan.budget)}; {str(error.message).partition(chr(10))[0]}",
+                f"plan for less: a budget of {format_size(int(plan.predicted_peak * 0.9))} makes the next smaller plan",
+            )
+        return None
+
+
+def _block() -> Context | None:
+    """The block of a program that is being trained, None in any other use."""
+    current = session()
+    found = None if current.build else current.current
+    return found if found is not None and found.budget is not None else None

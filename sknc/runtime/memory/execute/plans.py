@@ -1,0 +1,142 @@
+"""A memory plan as it is obeyed: which consecutive layers form a segment, and what becomes of what it holds."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from ..errors import PlanError
+from ..units import format_size
+
+SCHEMA = 1
+KEEP, RECOMPUTE, SPILL = "keep", "recompute", "spill"
+MODES = (KEEP, RECOMPUTE, SPILL)
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedSegment:
+    """One segment.
+
+    Attributes:
+        first: name of its first layer.
+        last: name of its last layer.
+        steps: how many layers (or operations) it has.
+        mode: 'keep' holds all that its backward pass needs; 'recompute' holds its inputs and runs it again;
+            'spill' does so as well, and its inputs are on disk meanwhile.
+        made_bytes: what it hands to later segments.
+    """
+
+    first: str
+    last: str
+    steps: int
+    mode: str
+    made_bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A plan for the training of one model.
+
+    Attributes:
+        model: the model's name.
+        batch_size: samples in a batch.
+        optimizer: the optimiser's name.
+        allocator: 'default' or 'bfc'.
+        resident_bytes: what the input pipeline keeps on the device.
+        budget: bytes that the training may hold.
+        predicted_peak: what the allocator will show, `resident_bytes` and a reserve included.
+        baseline_peak: the same without a plan.
+        prediction: 'operations' where the traced step was scheduled, 'layers' where outputs were added up.
+        segments: in order; together all layers of the model.
+    """
+
+    model: str
+    batch_size: int
+    optimizer: str
+    allocator: str
+    resident_bytes: int
+    budget: int
+    predicted_peak: int
+    baseline_peak: int
+    prediction: str
+    segments: tuple[PlannedSegment, ...]
+
+    @property
+    def changes_nothing(self) -> bool:
+        """Whether the model trains as it is."""
+        return all(segment.mode == KEEP for segment in self.segments)
+
+    @property
+    def spilled_bytes(self) -> int:
+        """Most bytes that lie on disk at once."""
+        spills = any(segment.mode == SPILL for segment in self.segments)
+        return sum(segment.made_bytes for segment in self.segments) if spills else 0
+
+    def summary(self) -> str:
+        """Returns one line for people."""
+        counts = {mode: sum(segment.mode == mode for segment in self.segments) for mode in MODES}
+        start = (
+            f"training is planned at {format_size(self.predicted_peak)} of {format_size(self.budget)} "
+            f"(plain Keras: {format_size(self.baseline_peak)})"
+        )
+        if self.changes_nothing:
+            return f"{start}; everything fits, nothing is recomputed"
+        words = {RECOMPUTE: "recomputed", SPILL: "recomputed from disk"}
+        parts = [f"{counts[mode]} {words[mode]}" for mode in words if counts[mode]]
+        return f"{start}; of {len(self.segments)} segments {' and '.join(parts)}"
+
+    def as_json(self) -> dict[str, Any]:
+        """Returns the plan as plain values."""
+        return {"schema": SCHEMA, **asdict(self)}
+
+
+def read_plan(path: Path) -> Plan:
+    """Reads a plan.
+
+    Args:
+        path: a file that holds `Plan.as_json()`.
+
+    Raises:
+        PlanError: the file is missing, or is no plan of a schema that is known here.
+    """
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        if content.pop("schema") != SCHEMA:
+            raise PlanError(f"'{path}' is a plan of another version of sknc")
+        segments = tuple(PlannedSegment(**segment) for segment in content.pop("segments"))
+        plan = Plan(**content, segments=segments)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise PlanError(f"'{path}' is no memory plan: {error}") from error
+    unknown = {segment.mode for segment in segments} - set(MODES)
+    if unknown:
+        raise PlanError(f"'{path}' has segments of unknown mode: {', '.join(sorted(unknown))}")
+    return plan
+
+
+def check_plan(plan: Plan, names: Sequence[str]) -> None:
+    """Checks that a plan is one for a network.
+
+    Args:
+        plan: the plan.
+        names: of the network's steps, in order.
+
+    Raises:
+        PlanError: the plan was made for another network.
+    """
+    place = 0
+    for segment in plan.segments:
+        end = place + segment.steps
+        if segment.steps < 1 or end > len(names):
+            break
+        if (segment.first, segment.last) != (names[place], names[end - 1]):
+            raise PlanError(
+                f"the plan's segment from '{segment.first}' to '{segment.last}' does not fit the network, which has "
+                f"'{names[place]}' to '{names[end - 1]}' there"
+            )
+        place = end
+    planned = sum(segment.steps for segment in plan.segments)
+    if place != len(names) or planned != len(names):
+        raise PlanError(f"the plan is for {planned} layers, the network has {len(names)}")

@@ -1,0 +1,65 @@
+"""The `call` of a model that obeys a plan."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ...frameworks import keras
+from .flatten import Context, FlatGraph
+from .internals import attach_mask, functional_of
+from .plans import KEEP, SPILL
+from .segments import Held, make_segments, run_plainly, run_recomputed
+
+
+class Runner:
+    """Runs a model's graph segment by segment.
+
+    Args:
+        graph: the model's flat graph.
+        sizes: the number of steps of each segment.
+        modes: for each segment KEEP, RECOMPUTE or SPILL.
+        pool: where the inputs of a spilled segment are meanwhile.
+    """
+
+    def __init__(self, graph: FlatGraph, sizes: Sequence[int], modes: Sequence[str], pool: Any = None) -> None:
+        self.graph = graph
+        self.segments = make_segments(graph, sizes)
+        self.modes = tuple(modes)
+        self.pool = pool
+
+    def __call__(self, inputs: Any, training: Any = None, mask: Any = None, **context: Any) -> Any:
+        """Computes what the model's own `call` computes.
+
+        Args:
+            inputs: in the structure that the model takes.
+            training: without training nothing is kept for a backward pass, and the model's own call runs.
+            mask: masks of the inputs.
+            **context: other arguments that the model hands to its layers.
+
+        Returns:
+            The outputs in the model's structure.
+        """
+        model = self.graph.model
+        if training is False:
+            return type(model).call(model, inputs, training=training, mask=mask, **context)
+        functional = functional_of(model)
+        tensors = functional._standardize_inputs(inputs)
+        if mask is not None:
+            for tensor, own in zip(tensors, keras().tree.flatten(mask), strict=False):
+                if own is not None:
+                    attach_mask(tensor, own)
+        values = dict(zip(self.graph.inputs, tensors, strict=True))
+        self._run(values, {"training": training, **context})
+        outputs = [values[key] for key in self.graph.outputs]
+        packed = keras().tree.pack_sequence_as(functional._outputs_struct, outputs)
+        return packed[0] if isinstance(packed, list) and len(packed) == 1 else packed
+
+    def _run(self, values: dict[int, Any], context: Context) -> None:
+        held = Held()
+        spilling = self.pool.call(frozenset(self.graph.inputs)) if self.pool is not None else held
+        for segment, mode in zip(self.segments, self.modes, strict=True):
+            if mode == KEEP:
+                run_plainly(segment, values, context)
+            else:
+                run_recomputed(segment, values, context, spilling if mode == SPILL else held)

@@ -1,0 +1,213 @@
+"""Runs a segment so that only what it reads is kept until its backward pass, which computes the rest anew."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ...errors import ProgramError
+from ...frameworks import keras, tensorflow
+from .flatten import Context, FlatGraph, Step
+from .internals import attach_mask, autocast_dtype
+from .replay import Outcome, masks_of, read, replay, variables_of
+
+# A layer may assign a variable that it shows nowhere, and then another one because of it: after so many tries
+# the segment is run as it is.
+_TRIES = 4
+
+
+@dataclass(frozen=True, eq=False)
+class Segment:
+    """Consecutive steps.
+
+    Attributes:
+        steps: in order.
+        reads: keys that come from before.
+        makes: keys that are read afterwards, or are outputs of the model.
+    """
+
+    steps: tuple[Step, ...]
+    reads: tuple[int, ...]
+    makes: tuple[int, ...]
+
+
+def make_segments(graph: FlatGraph, sizes: Sequence[int]) -> list[Segment]:
+    """Returns the segments of a graph.
+
+    Args:
+        graph: the flat graph.
+        sizes: the number of steps of each segment; they add up to all steps.
+    """
+    if sum(sizes) != len(graph.steps):
+        raise ValueError(f"segments of {sum(sizes)} steps for a network of {len(graph.steps)}")
+    last_reader = {key: len(graph.steps) for key in graph.outputs}
+    for place, step in reversed(list(enumerate(graph.steps))):
+        for _, key in step.reads:
+            last_reader.setdefault(key, place)
+    segments, start = [], 0
+    for size in sizes:
+        steps = tuple(graph.steps[start : start + size])
+        made = [key for step in steps for key in step.makes]
+        inside = set(made)
+        reads = dict.fromkeys(key for step in steps for _, key in step.reads if key not in inside)
+        end = start + size
+        makes = tuple(key for key in made if last_reader.get(key, -1) >= end)
+        segments.append(Segment(steps, tuple(reads), makes))
+        start = end
+    return segments
+
+
+class Held:
+    """Keeps a segment's inputs until its backward pass: here, simply where they are."""
+
+    def keep(self, tensor: Any, key: int) -> Callable[[], Any]:
+        """Takes a tensor and returns what gives it back.
+
+        Args:
+            tensor: to be kept.
+            key: its key in the flat graph.
+        """
+        del key
+        return lambda: tensor
+
+    def settled(self) -> list[Any]:
+        """Returns what has to have happened before the computation goes on."""
+        return []
+
+
+def run_plainly(segment: Segment, values: dict[int, Any], context: Context) -> None:
+    """Runs a segment as Keras does: everything that its backward pass needs is kept.
+
+    Args:
+        segment: the steps.
+        values: tensors by key; gets the segment's.
+        context: arguments that the model hands to its layers.
+    """
+    for step in segment.steps:
+        step.run(values, context)
+
+
+def run_recomputed(segment: Segment, values: dict[int, Any], context: Context, pool: Held) -> None:
+    """Runs a segment; its backward pass runs it again.
+
+    Args:
+        segment: the steps.
+        values: tensors by key; gets what the segment makes for others.
+        context: arguments that the model hands to its layers.
+        pool: where the inputs are meanwhile.
+    """
+    tf = tensorflow()
+    if not all(isinstance(values[key], tf.Tensor) for key in segment.reads):
+        # Sparse and ragged tensors have no one buffer that could be kept.
+        run_plainly(segment, values, context)
+        return
+    if not any(_is_float(step, key) for step in segment.steps for key in segment.makes if key in step.makes):
+        run_plainly(segment, values, context)
+        return
+    _Run(segment, values, context, pool).execute(values)
+
+
+def _is_float(step: Step, key: int) -> bool:
+    symbol = step.specs[step.makes.index(key)]
+    return bool(tensorflow().as_dtype(symbol.dtype).is_floating)
+
+
+class _Run:
+    """One call of a recomputed segment."""
+
+    def __init__(self, segment: Segment, values: dict[int, Any], context: Context, pool: Held) -> None:
+        self.segment = segment
+        self.context = context
+        self.pool = pool
+        self.cast = autocast_dtype()
+        self.masks = masks_of(values, segment.reads)
+        self.floats = [key for key in segment.reads if values[key].dtype.is_floating]
+        self.others = {key: values[key] for key in segment.reads if not values[key].dtype.is_floating}
+        self.inputs = [values[key] for key in self.floats]
+        self.trained, states = variables_of(segment.steps)
+        self.weights = [read(variable) for variable in self.trained]
+        self.states = [(variable, read(variable)) for variable in states]
+        makes = frozenset(segment.makes)
+        self.made = [key for step in segment.steps for key in step.makes if key in makes and _is_float(step, key)]
+
+    def _first(self, inputs: Any, weights: Any) -> Outcome:
+        """The first run. Assigned variables that no layer shows are handed in as well, and it is run anew.
+
+        What is not used of a run is pruned from the graph.
+        """
+        for _ in range(_TRIES):
+            outcome = self._replayed(inputs, weights, self.others, self.masks, self.states)
+            if not outcome.strangers:
+                return outcome
+            self.states += [(variable, read(variable)) for variable in outcome.strangers]
+        raise ProgramError(
+            f"the layers from {self.segment.steps[0].name!r} to {self.segment.steps[-1].name!r} assign new variables "
+            "at every call; they cannot be run a second time"
+        )
+
+    def _replayed(self, inputs: Any, weights: Any, others: Any, masks: Any, states: Any) -> Outcome:
+        values = {**dict(zip(self.floats, inputs, strict=True)), **others}
+        mapping = [*zip(self.trained, weights, strict=True), *states]
+        return replay(self.segment.steps, values, masks, mapping, self.cast, self.context)
+
+    def _results(self, outcome: Outcome) -> list[Any]:
+        return [*(outcome.values[key] for key in self.made), *(loss for _, loss in outcome.losses)]
+
+    def execute(self, values: dict[int, Any]) -> None:
+        """Runs the segment, assigns what it changes, and hands on what it makes."""
+        tf = tensorflow()
+        seen: list[Outcome] = []
+
+        def forward(*tensors: Any) -> Any:
+            inputs, weights = tensors[: len(self.inputs)], tensors[len(self.inputs) :]
+            outcome = self._first(inputs, weights)
+            seen.append(outcome)
+            back = [self.pool.keep(tensor, key) for tensor, key in zip(inputs, self.floats, strict=True)]
+
+            def backward(*upstream: Any, variables: Any = None) -> Any:
+                gradients, extra = self._gradients(upstream, back, weights, variables or [])
+                return gradients if variables is None else (gradients, extra)
+
+            with tf.control_dependencies(self.pool.settled()):
+                results = [tf.identity(result) for result in self._results(outcome)]
+            return results, backward
+
+        results = tf.custom_gradient(forward)(*self.inputs, *self.weights)
+        outcome = seen[-1]
+        masks = masks_of(outcome.values, self.segment.makes)
+        for key in self.segment.makes:
+            values[key] = outcome.values[key]
+        values.update(zip(self.made, results[: len(self.made)], strict=True))
+        for key, mask in masks.items():
+            attach_mask(values[key], mask)
+        for variable, value in outcome.updates:
+            variable.assign(value)
+        for (layer, _), loss in zip(outcome.losses, results[len(self.made) :], strict=True):
+            # Functional models refuse their own `add_loss`; any layer's takes a loss at call time.
+            keras().layers.Layer.add_loss(layer, loss)
+
+    def _gradients(self, upstream: Any, back: Any, weights: Any, variables: Any) -> tuple[list[Any], list[Any]]:
+        tf = tensorflow()
+        # Waiting for what comes from above makes the second run late, and keeps TensorFlow from taking it for
+        # the first one and merging the two.
+        with tf.control_dependencies([gradient for gradient in upstream if gradient is not None]):
+            inputs = [tf.identity(fetch()) for fetch in back]
+            again = [tf.identity(weight) for weight in weights]
+            others = {key: tf.identity(tensor) for key, tensor in self.others.items()}
+            masks = {key: tf.identity(mask) for key, mask in self.masks.items()}
+            states = [(variable, tf.identity(value)) for variable, value in self.states]
+        with tf.GradientTape(watch_accessed_variables=False) as tape:
+            tape.watch([*inputs, *again, *variables])
+            results = self._results(self._replayed(inputs, again, others, masks, states))
+        found = tape.gradient(results, [*inputs, *again, *variables], output_gradients=list(upstream))
+        return self._together(found, len(inputs) + len(again))
+
+    @staticmethod
+    def _together(found: list[Any], count: int) -> tuple[list[Any], list[Any]]:
+        """Hands out gradients only when all of them are there, so that one segment ends before the next begins."""
+        tf = tensorflow()
+        dense = [None if gradient is None else tf.convert_to_tensor(gradient) for gradient in found]
+        with tf.control_dependencies([gradient for gradient in dense if gradient is not None]):
+            whole = [None if gradient is None else tf.identity(gradient) for gradient in dense]
+        return whole[:count], whole[count:]

@@ -1,0 +1,90 @@
+"""A process that trains each network twice, plainly and in pieces, and prints where they differ.
+
+It is a process of its own because deterministic operations cannot be switched off again.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Any
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from sknc.runtime.memory.execute.flatten import flatten
+from sknc.runtime.memory.execute.runner import Runner
+from sknc.runtime.memory.execute.spill import DiskPool
+from tests.memory_runtime.nets import NETS
+
+STEPS = 5
+
+
+class Recording(keras.optimizers.SGD):
+    """Momentum that remembers the last gradients."""
+
+    def build(self, variables: Any) -> None:
+        super().build(variables)
+        self.seen = [tf.Variable(tf.zeros(v.shape, v.dtype), trainable=False) for v in variables]
+
+    def update_step(self, gradient: Any, variable: Any, learning_rate: Any) -> None:
+        self.seen[self._get_variable_index(variable)].assign(tf.convert_to_tensor(gradient))
+        super().update_step(gradient, variable, learning_rate)
+
+
+def in_pieces(model: Any, mode: str, pool: Any) -> int:
+    """Makes a model run in segments of three steps, all but the last one as the mode says."""
+    graph = flatten(model)
+    assert graph is not None
+    count = len(graph.steps)
+    sizes = [3] * (count // 3) + ([count % 3] if count % 3 else [])
+    model.call = Runner(graph, sizes, [mode] * (len(sizes) - 1) + ["keep"], pool)
+    return len(sizes)
+
+
+def trained(name: str, mode: str, pool: Any) -> dict[str, Any]:
+    """Trains a network and returns everything that training left behind."""
+    keras.utils.set_random_seed(7)
+    model, x, y, loss = NETS[name]()
+    segments = in_pieces(model, mode, pool) if mode != "plain" else 0
+    optimizer = Recording(0.05, momentum=0.9)
+    model.compile(optimizer, loss, jit_compile=False)
+    gradients, losses = [], []
+    for _ in range(STEPS):
+        losses.append(np.asarray(model.train_on_batch(x, y), dtype="float64").reshape(-1)[0])
+        gradients.append([np.asarray(tf.cast(seen, "float32")) for seen in optimizer.seen])
+    metrics = [v.numpy() for layer in model._flatten_layers(include_self=False) for v in layer.metrics_variables]
+    return {
+        "segments": segments,
+        "losses": losses,
+        "gradients": [value for row in gradients for value in row],
+        "weights": [np.asarray(v.numpy(), dtype="float32") for v in model.trainable_variables],
+        "state": [np.asarray(v.numpy(), dtype="float64") for v in model.non_trainable_variables] + metrics,
+    }
+
+
+def largest(one: list[Any], two: list[Any]) -> float:
+    """Returns the largest difference between two lists of arrays."""
+    assert len(one) == len(two)
+    return max((float(np.max(np.abs(a - b), initial=0.0)) for a, b in zip(one, two, strict=True)), default=0.0)
+
+
+def main(names: list[str]) -> None:
+    """Prints one line of JSON for each network."""
+    tf.config.experimental.enable_op_determinism()
+    pool = DiskPool()
+    for number, name in enumerate(names):
+        plain = trained(name, "plain", None)
+        # Some from the disk as well: a run costs seconds.
+        for mode in ("recompute", "spill") if number % 5 == 0 else ("recompute",):
+            ours = trained(name, mode, pool)
+            moved = float(max(np.max(np.abs(g)) for g in plain["gradients"]))
+            differences = {key: largest(plain[key], ours[key]) for key in plain if key != "segments"}
+            print(
+                json.dumps({"net": name, "mode": mode, "segments": ours["segments"], "gradient": moved, **differences})
+            )
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:] or list(NETS))

@@ -1,0 +1,219 @@
+"""`fit_in_memory`: the budget is kept, and nothing else about the model changes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+from keras import layers
+
+from sknc.runtime import notes
+from sknc.runtime.errors import ProgramError
+from sknc.runtime.memory.errors import InfeasibleBudget, PlanError
+from sknc.runtime.memory.execute.keeper import fit_in_memory, plan_of, release
+from sknc.runtime.memory.execute.spill import PREFIX
+from tests.memory_runtime.nets import residual
+
+MIB = 2**20
+BATCH = 16
+ROWS = 2 * BATCH
+CROSS = "sparse_categorical_crossentropy"
+
+
+@pytest.fixture(autouse=True)
+def fresh() -> Iterator[None]:
+    """Each test hears everything."""
+    notes._told.clear()
+    yield
+    notes._told.clear()
+
+
+def data(side: int = 32) -> tuple[Any, Any]:
+    """Some images and classes."""
+    drawn = np.random.default_rng(0)
+    return drawn.normal(size=(ROWS, side, side, 3)).astype("float32"), drawn.integers(0, 4, size=ROWS)
+
+
+def deep() -> Any:
+    """A network whose activations are nearly all it holds: one of them is 1 MiB."""
+    keras.utils.set_random_seed(3)
+    return residual(blocks=8, width=16, side=32)
+
+
+def peak_of(model: Any) -> float:
+    """The allocator's peak over some warmed steps."""
+    x, y = data()
+    x, y = x[:BATCH], y[:BATCH]
+    for _ in range(2):
+        model.train_on_batch(x, y)
+    tf.config.experimental.reset_memory_stats("CPU:0")
+    for _ in range(4):
+        model.train_on_batch(x, y)
+    return float(tf.config.experimental.get_memory_info("CPU:0")["peak"])
+
+
+def test_the_measured_peak_is_what_was_planned() -> None:
+    plain = deep()
+    plain.compile("sgd", CROSS, jit_compile=False)
+    before = tf.config.experimental.get_memory_info("CPU:0")["current"]
+    baseline = peak_of(plain) - before
+    del plain
+    peaks = []
+    for budget in (17 * MIB, 11 * MIB):
+        model = deep()
+        model.compile("sgd", CROSS, jit_compile=False)
+        before = tf.config.experimental.get_memory_info("CPU:0")["current"]
+        model = fit_in_memory(model, budget, BATCH)
+        plan = plan_of(model)
+        assert plan is not None and plan.prediction == "operations"
+        assert plan.predicted_peak <= budget
+        assert abs(plan.baseline_peak - baseline) < 0.15 * baseline
+        peak = peak_of(model) - before
+        assert peak <= budget, plan.summary()
+        peaks.append(peak)
+        del model
+    assert peaks[0] < baseline / 1.8
+    assert peaks[1] < peaks[0]
+
+
+def test_what_fits_is_left_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    model = deep()
+    assert fit_in_memory(model, "1GiB", BATCH) is model
+    plan = plan_of(model)
+    assert plan is not None and plan.changes_nothing
+    assert "call" not in vars(model)
+    assert "nothing is recomputed" in capsys.readouterr().out
+
+
+def test_a_budget_that_cannot_be_kept_names_the_smallest() -> None:
+    model = deep()
+    with pytest.raises(InfeasibleBudget, match="smallest budget") as refused:
+        fit_in_memory(model, "2MiB", BATCH)
+    assert "fit" not in vars(model)
+    smallest = refused.value.smallest
+    plan = plan_of(fit_in_memory(deep(), smallest, BATCH))
+    assert plan is not None and plan.predicted_peak <= smallest
+
+
+def test_without_a_disk_the_smallest_budget_is_larger() -> None:
+    with pytest.raises(InfeasibleBudget) as disk:
+        fit_in_memory(deep(), "2MiB", BATCH)
+    with pytest.raises(InfeasibleBudget) as memory:
+        fit_in_memory(deep(), "2MiB", BATCH, spill=False)
+    assert memory.value.smallest > disk.value.smallest
+
+
+def test_everything_else_about_the_model_stays(tmp_path: Path) -> None:
+    x, y = data()
+    model = deep()
+    kept = [variable.numpy() for variable in model.variables]
+    summary: list[str] = []
+    model.summary(print_fn=summary.append)
+    config = model.to_json()
+    model = fit_in_memory(model, 18 * MIB, BATCH)
+    assert "call" in vars(model)
+    assert all(np.array_equal(a, b.numpy()) for a, b in zip(kept, model.variables, strict=True))
+    after: list[str] = []
+    model.summary(print_fn=after.append)
+    assert after == summary
+    assert model.to_json() == config
+    model.compile("sgd", CROSS, metrics=["accuracy"], jit_compile=False)
+    checkpoint = keras.callbacks.ModelCheckpoint(str(tmp_path / "best.keras"))
+    history = model.fit(x, y, batch_size=BATCH, epochs=2, verbose=0, validation_split=0.5, callbacks=[checkpoint])
+    assert len(history.history["val_loss"]) == 2
+    loaded = keras.models.load_model(tmp_path / "best.keras")
+    assert type(loaded) is type(model)
+    assert "call" not in vars(loaded)
+    np.testing.assert_array_equal(loaded.predict(x, verbose=0), model.predict(x, verbose=0))
+    model.save_weights(tmp_path / "w.weights.h5")
+    again = deep()
+    again.load_weights(tmp_path / "w.weights.h5")
+    np.testing.assert_allclose(again.predict(x, verbose=0), model.predict(x, verbose=0), atol=1e-6)
+    assert model.evaluate(x, y, verbose=0, return_dict=True)["accuracy"] >= 0
+
+
+def test_a_compiled_model_stays_compiled_and_xla_is_put_off(capsys: pytest.CaptureFixture[str]) -> None:
+    model = deep()
+    model.compile("adam", CROSS, jit_compile=True)
+    optimizer = model.optimizer
+    model = fit_in_memory(model, 18 * MIB, BATCH)
+    assert model.optimizer is optimizer
+    x, y = data()
+    model.train_on_batch(x[:BATCH], y[:BATCH])
+    assert model.jit_compile is False
+    assert "jit_compile is set to False" in capsys.readouterr().out
+
+
+def test_the_plan_follows_the_optimiser_the_batch_and_the_data() -> None:
+    model = fit_in_memory(deep(), 200 * MIB, 8)
+    first = plan_of(model)
+    assert first is not None and first.batch_size == 8
+    model.compile("sgd", CROSS, jit_compile=False)
+    x, y = data()
+    model.fit(x, y, batch_size=BATCH, verbose=0)
+    second = plan_of(model)
+    assert second is not None
+    assert second.batch_size == BATCH
+    assert second.optimizer == "SGD"
+    assert second.resident_bytes == x.nbytes + y.nbytes
+    assert second.baseline_peak > 1.5 * first.baseline_peak
+
+
+def test_a_released_model_trains_plainly() -> None:
+    model = release(fit_in_memory(deep(), 18 * MIB, BATCH))
+    assert not {"call", "fit", "make_train_function"} & set(vars(model))
+    assert plan_of(model) is None
+
+
+def test_spilled_files_are_removed_and_an_unwritable_folder_is_said(tmp_path: Path) -> None:
+    model = deep()
+    model.compile("sgd", CROSS, jit_compile=False)
+    model = fit_in_memory(model, 10 * MIB, BATCH, spill_folder=tmp_path)
+    plan = plan_of(model)
+    assert plan is not None and plan.spilled_bytes > 0
+    x, y = data()
+    model.train_on_batch(x[:BATCH], y[:BATCH])
+    (folder,) = tmp_path.glob(f"{PREFIX}*")
+    assert sum(file.stat().st_size for file in folder.iterdir()) <= plan.spilled_bytes * 1.1
+    # A full or lost disk looks the same from within: nothing can be written.
+    keeper = model.fit.keeper
+    keeper.disk.pool.close()
+    assert not list(tmp_path.iterdir())
+    folder.write_text("", encoding="utf-8")
+    with pytest.raises(ProgramError, match="could not be written"):
+        model.train_on_batch(x[:BATCH], y[:BATCH])
+    folder.unlink()
+    blocked = tmp_path / "file"
+    blocked.write_text("", encoding="utf-8")
+    with pytest.raises(ProgramError, match="nothing can be written"):
+        fit_in_memory(deep(), 10 * MIB, BATCH, spill_folder=blocked)
+
+
+@pytest.mark.parametrize("budget", ["8 apples", "0", 0, -5])
+def test_what_is_no_budget_is_refused(budget: Any) -> None:
+    with pytest.raises(PlanError):
+        fit_in_memory(deep(), budget)
+
+
+def test_models_that_cannot_be_cut_are_told(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(PlanError, match="not built"):
+        fit_in_memory(keras.Sequential([layers.Dense(2)]), "1GiB")
+
+    class Own(keras.Model):
+        def __init__(self) -> None:
+            super().__init__()
+            self.first, self.second = layers.Dense(64), layers.Dense(2)
+
+        def call(self, inputs: Any, training: Any = None) -> Any:
+            return self.second(self.first(inputs))
+
+    model = Own()
+    model(np.zeros((4, 8), "float32"))
+    with pytest.raises(InfeasibleBudget, match="Python code of its own"):
+        fit_in_memory(model, 1000, 4096)
+    assert fit_in_memory(model, "1GiB", BATCH) is model

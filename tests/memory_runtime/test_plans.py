@@ -1,0 +1,64 @@
+"""Plans as files, and what they refuse to be applied to."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from sknc.runtime.memory.errors import PlanError
+from sknc.runtime.memory.execute.plans import Plan, PlannedSegment, check_plan, read_plan
+
+PLAN = Plan(
+    "net",
+    32,
+    "adam",
+    "default",
+    0,
+    1000,
+    900,
+    2000,
+    "operations",
+    (PlannedSegment("a", "b", 2, "recompute", 10), PlannedSegment("c", "c", 1, "keep", 4)),
+)
+
+
+def test_a_plan_is_read_as_it_was_written(tmp_path: Path) -> None:
+    path = tmp_path / "plan.json"
+    path.write_text(json.dumps(PLAN.as_json()), encoding="utf-8")
+    assert read_plan(path) == PLAN
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"schema": 2}', '{"schema": 1, "segments": [{}]}'])
+def test_what_is_no_plan_is_refused(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "plan.json"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(PlanError, match=r"plan\.json"):
+        read_plan(path)
+
+
+def test_an_unknown_mode_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "plan.json"
+    odd = replace(PLAN, segments=(PlannedSegment("a", "c", 3, "compress"),))
+    path.write_text(json.dumps(odd.as_json()), encoding="utf-8")
+    with pytest.raises(PlanError, match="compress"):
+        read_plan(path)
+
+
+def test_a_plan_fits_its_network_only() -> None:
+    check_plan(PLAN, ["a", "b", "c"])
+    with pytest.raises(PlanError, match="'a' to 'x'"):
+        check_plan(PLAN, ["a", "x", "c"])
+    with pytest.raises(PlanError, match="3 layers"):
+        check_plan(PLAN, ["a", "b", "c", "d"])
+    with pytest.raises(PlanError, match="3 layers"):
+        check_plan(PLAN, ["a", "b"])
+
+
+def test_the_summary_says_what_is_done() -> None:
+    assert "of 2 segments 1 recomputed" in PLAN.summary()
+    whole = replace(PLAN, segments=(PlannedSegment("a", "c", 3, "keep"),))
+    assert whole.changes_nothing
+    assert "nothing is recomputed" in whole.summary()
