@@ -141,6 +141,8 @@ OPEN = {
     "setattr on an object": ("class C:\n    u = 16\nc = C()\nsetattr(c, 'u', 64)", "c.u"),
     "globals": ("u = 16\nglobals()['u'] = 64", "u"),
     "exec": ("u = 16\nexec('u = 64')", "u"),
+    "vars": ("class C:\n    u = 16\nc = C()\nvars(c)['u'] = 64", "c.u"),
+    "slots": ("class C:\n    u = 16\n    def __init__(self):\n        self.__dict__['u'] = 64\nc = C()", "c.u"),
     "map with a side effect": ("u = 8\ndef f(a):\n    global u\n    u += 8\n    return a\nlist(map(f, sys.argv))", "u"),
     "comprehension walrus": ("u = 8\n[u := int(a) + 8 for a in sys.argv[1:]]", "u"),
     "match": (
