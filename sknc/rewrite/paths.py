@@ -17,6 +17,9 @@ def reading_edits(source: Source, reading: BlockReading) -> list[Edit]:
             found += method_edits(source, event.node, "skn_runtime.exists")
         elif event.what == "exists":
             found.append(function_edit(source, event.node, "skn_runtime.exists"))
+        elif event.what == "read":
+            node = path_node(event)
+            found += wrap(*source.span(node), "skn_runtime.load(", ")") if node is not None else []
         elif event.what == "load":
             found.append(function_edit(source, event.node, "skn_runtime.load_model"))
         else:

@@ -127,7 +127,7 @@ def ending(source: Source, reading: BlockReading, own: list[Event]) -> Ending:
         The end.
     """
     newest = max(event.order for event in reading.fits)
-    after = [event for event in own if event.what != "exists" and event.order > newest]
+    after = [event for event in own if event.what in ("load", "weights") and event.order > newest]
     last = max((_block_statement(source, reading, e) for e in (*reading.fits, *after)), key=lambda s: source.span(s)[0])
     found: list[Edit] = []
     inner = _inner(source, reading, [*reading.fits, *after])

@@ -144,18 +144,10 @@ def attribute(interp: Interpreter, owner: Value, name: str) -> Value:
 
 
 _METHODS_OF_MODELS = frozenset(
-    [
-        "fit",
-        "fit_generator",
-        "compile",
-        "predict",
-        "evaluate",
-        "save",
-        "save_weights",
-        "load_weights",
-        "predict_classes",
-        "export",
-    ]
+    (
+        "fit fit_generator compile predict evaluate save save_weights load_weights predict_classes export set_weights"
+        " savefig to_csv to_json to_pickle"
+    ).split()
 )
 
 

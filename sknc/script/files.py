@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import libcst as cst
 
 from sknc.script.interpreter import Event
-from sknc.script.layers import WRITERS
+from sknc.script.layers import FILE_WRITERS, WRITERS
 from sknc.script.source import Source
 from sknc.script.values import constant
 
@@ -18,11 +18,11 @@ def path_node(event: Event) -> cst.BaseExpression | None:
     """Return the expression that names the path in a call that writes or reads one."""
     if event.what == "writer":
         return event.args.node(*WRITERS[event.name])
-    position = event.args.positional and (1 if event.name in ("joblib.dump", "dump") else 0)
+    position = FILE_WRITERS.get(event.name, 0)
     for name in _NAMES:
         if name in event.args.nodes:
             return event.args.nodes[name]
-    return event.args.nodes.get(position if isinstance(position, int) else 0)
+    return event.args.nodes.get(position)
 
 
 def _keys(source: Source, event: Event) -> set[str]:
@@ -46,4 +46,4 @@ def own_files(source: Source, events: Iterable[Event]) -> list[Event]:
     for event in every:
         if event.what in ("path", "writer"):
             written |= _keys(source, event)
-    return [e for e in every if e.what in ("exists", "load", "weights") and _keys(source, e) & written]
+    return [e for e in every if e.what in ("exists", "load", "weights", "read") and _keys(source, e) & written]

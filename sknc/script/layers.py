@@ -119,5 +119,15 @@ WRITERS = {
 }
 """Callbacks that write files: the argument that names the path."""
 
+FILE_WRITERS = {
+    "numpy.save": 0, "numpy.savez": 0, "numpy.savez_compressed": 0, "numpy.savetxt": 0, "joblib.dump": 1,
+    "matplotlib.pyplot.savefig": 0, "keras.utils.plot_model": 1, "tensorflow.saved_model.save": 1,
+    "keras.saving.save_model": 1, "keras.models.save_model": 1, "keras.saving.save_weights": 1,
+}  # fmt: skip
+"""Functions that write a file: the position of the path."""
+
+FILE_READERS = ("numpy.load", "numpy.loadtxt", "joblib.load", "pandas.read_csv", "pandas.read_pickle")
+"""Functions that read a file, whose path comes first."""
+
 STAR_NAMES = frozenset({"Input", "Sequential", "Model", "load_model", *MERGE_FUNCTIONS, *WRITERS})
 """What `from keras... import *` brings, besides the layers."""

@@ -7,7 +7,7 @@ import libcst as cst
 from sknc.decompose.widths import Dim
 from sknc.script import making, mutate, network, python, shapes, tensors
 from sknc.script.interpreter import Interpreter
-from sknc.script.layers import MERGE_FUNCTIONS, SAME_FUNCTIONS, WRITERS
+from sknc.script.layers import FILE_READERS, FILE_WRITERS, MERGE_FUNCTIONS, SAME_FUNCTIONS, WRITERS
 from sknc.script.values import (
     UNKNOWN,
     Arguments,
@@ -63,12 +63,26 @@ def call_library(interp: Interpreter, full: str, args: Arguments, node: cst.Call
         model = Model(node, loaded=True)
         interp.made(model)
         return model
+    if node is not None:
+        _note_file(interp, name, args, node)
     if name in _EXISTS and node is not None:
         interp.note("exists", node, None, args, "function")
         return UNKNOWN
     if last in WRITERS and name.startswith("keras.callbacks.") and node is not None:
         interp.note("writer", node, None, args, last)
     return _other(interp, name, last, args)
+
+
+def _note_file(interp: Interpreter, name: str, args: Arguments, node: cst.Call) -> None:
+    """Remember that a file is written or read."""
+    if name == "builtins.open":
+        mode = constant(args.get("mode", 1)) if args.get("mode", 1) is not None else "r"
+        writes = isinstance(mode, str) and any(letter in mode for letter in "wax+")
+        interp.note("path" if writes else "read", node, None, args, name)
+    elif name in FILE_WRITERS:
+        interp.note("path", node, None, args, name)
+    elif name in FILE_READERS:
+        interp.note("read", node, None, args, name)
 
 
 def _other(interp: Interpreter, name: str, last: str, args: Arguments) -> Value:
