@@ -17,3 +17,7 @@ class InfeasibleBudget(PlanError):
     def __init__(self, message: str, smallest: int) -> None:
         super().__init__(message)
         self.smallest = smallest
+
+
+class TooManyRuns(PlanError):
+    """A schedule that recomputes more often than was allowed; the search leaves it."""

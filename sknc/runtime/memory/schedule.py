@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from .errors import PlanError
+from .errors import PlanError, TooManyRuns
 from .graph import StepGraph, Timeline
 
 KEEP = "keep"
@@ -100,17 +100,19 @@ def last_needed(graph: StepGraph, schedule: Schedule) -> list[int]:
     return last
 
 
-def walk(graph: StepGraph, schedule: Schedule) -> Outcome:
+def walk(graph: StepGraph, schedule: Schedule, most_runs: int | None = None) -> Outcome:
     """Follow a schedule through one training iteration.
 
     Args:
         graph: the step graph.
         schedule: one action for each tensor.
+        most_runs: forward steps that may run again; None for any number.
 
     Returns:
         What it holds, moves and computes again.
 
     Raises:
+        TooManyRuns: when more than `most_runs` forward steps would run again.
         PlanError: when the schedule does not fit the graph, or drops a tensor that cannot be recomputed.
     """
     if len(schedule.actions) != len(graph.tensors):
@@ -121,14 +123,15 @@ def walk(graph: StepGraph, schedule: Schedule) -> Outcome:
             action == RECOMPUTE and (tensor.gradient or not graph.nodes[tensor.layer].outputs)
         ):
             raise PlanError(f"'{action}' is no action for tensor '{tensor.name}'")
-    return _Walk(graph, schedule).run()
+    return _Walk(graph, schedule, most_runs).run()
 
 
 class _Walk:
     """The state of one walk: what is on the device, what has a copy elsewhere."""
 
-    def __init__(self, graph: StepGraph, schedule: Schedule) -> None:
+    def __init__(self, graph: StepGraph, schedule: Schedule, most_runs: int | None) -> None:
         self.graph = graph
+        self.runs_left = most_runs
         self.actions = schedule.actions
         self.schedule = schedule
         self.last = last_needed(graph, schedule)
@@ -221,6 +224,10 @@ class _Walk:
 
     def replay(self, chain: list[int], needed: frozenset[int]) -> None:
         """Run forward steps again, and free what only they needed."""
+        if self.runs_left is not None:
+            self.runs_left -= len(chain)
+            if self.runs_left < 0:
+                raise TooManyRuns(f"more forward steps would run again than allowed by step {self.now + 1}")
         nodes = self.graph.nodes
         readings = Counter(tensor for node in chain for tensor in nodes[node].inputs)
         for node in chain:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from .errors import TooManyRuns
 from .graph import StepGraph
 from .machine import Machine
 from .offload import offload_schedule
@@ -19,6 +20,10 @@ from .schedule import DISK, HOST, KEEP, RECOMPUTE, Outcome, Schedule, walk
 STEPS_WALKED = 1_200_000
 FEWEST_TRIES = 40
 LEVELS = 48
+# Forward steps that a schedule may run again, for each layer of the graph; what needs more is no plan.
+MOST_RUNS = 4
+# The largest graph whose schedules are improved one change at a time.
+THOROUGH_STEPS = 1200
 
 
 @dataclass(frozen=True)
@@ -81,7 +86,8 @@ class Search:
         self.seen: dict[tuple[tuple[str, ...], frozenset[int]], Trial] = {}
         # What only the forward pass reads is made again with what is made from it. On a large graph such
         # chains would reach back to its beginning, each time: there it is kept.
-        self.thorough = self.tries > 4 * LEVELS
+        self.thorough = self.tries > 8 * LEVELS and len(graph.steps) <= THOROUGH_STEPS
+        self.most_runs = MOST_RUNS * len(graph.nodes) + 1000
         self.base = tuple(
             RECOMPUTE if self.thorough and self.passing(tensor) else KEEP for tensor in range(len(graph.tensors))
         )
@@ -184,7 +190,10 @@ class Search:
         trial = self.seen.get(key)
         if trial is None:
             self.tries -= 1
-            outcome = walk(self.graph, schedule)
+            try:
+                outcome = walk(self.graph, schedule, self.most_runs)
+            except TooManyRuns:
+                return None
             added = sum(count * seconds for count, seconds in zip(outcome.recomputed, self.seconds, strict=True))
             added += outcome.moved[HOST] / self.machine.host + outcome.moved[DISK] / self.machine.disk
             host, disk = max(outcome.host, default=0), max(outcome.disk, default=0)
