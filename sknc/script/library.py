@@ -45,6 +45,8 @@ def call_library(interp: Interpreter, full: str, args: Arguments, node: cst.Call
         The value, or the name of what made it.
     """
     name = making.keras_name(full)
+    for function in (v for v in (*args.positional, *args.keywords.values()) if isinstance(v, Function)):
+        mutate.forget_touched(function)
     last = name.rsplit(".", 1)[-1]
     if last == "Input" and name.startswith("keras."):
         return making.input_tensor(interp, args, node)
@@ -57,25 +59,24 @@ def call_library(interp: Interpreter, full: str, args: Arguments, node: cst.Call
         return network.functional(interp, args, node)
     if name.startswith("keras.applications.") and last[:1].isupper():
         return _application(interp, args, node)
+    if node is not None:
+        _note_file(interp, name, last, args, node)
     if name in _LOADERS:
-        if node is not None:
-            interp.note("load", node, None, args)
         model = Model(node, loaded=True)
         interp.made(model)
         return model
-    if node is not None:
-        _note_file(interp, name, args, node)
-    if name in _EXISTS and node is not None:
+    return UNKNOWN if name in _EXISTS else _other(interp, name, last, args)
+
+
+def _note_file(interp: Interpreter, name: str, last: str, args: Arguments, node: cst.Call) -> None:
+    """Remember that a file is looked for, written or read."""
+    if name in _LOADERS:
+        interp.note("load", node, None, args)
+    elif name in _EXISTS:
         interp.note("exists", node, None, args, "function")
-        return UNKNOWN
-    if last in WRITERS and name.startswith("keras.callbacks.") and node is not None:
+    elif last in WRITERS and name.startswith("keras.callbacks."):
         interp.note("writer", node, None, args, last)
-    return _other(interp, name, last, args)
-
-
-def _note_file(interp: Interpreter, name: str, args: Arguments, node: cst.Call) -> None:
-    """Remember that a file is written or read."""
-    if name == "builtins.open":
+    elif name == "builtins.open":
         mode = constant(args.get("mode", 1)) if args.get("mode", 1) is not None else "r"
         writes = isinstance(mode, str) and any(letter in mode for letter in "wax+")
         interp.note("path" if writes else "read", node, None, args, name)

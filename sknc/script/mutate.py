@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from sknc.script.interpreter import Interpreter
+from sknc.script.names import touched
 from sknc.script.python import LIMIT, iterate, to_value
-from sknc.script.values import UNKNOWN, Arguments, Const, Layer, Mapping, Model, Seq, Tensor, Value, constant
+from sknc.script.values import UNKNOWN, Arguments, Const, Function, Layer, Mapping, Model, Seq, Tensor, Value, constant
 
 
 def forget_items(owner: Value) -> None:
@@ -19,12 +20,21 @@ def forget_items(owner: Value) -> None:
         owner.items = [_network_or_unknown(item) for item in owner.items]
 
 
+def forget_touched(function: Function) -> None:
+    """A function goes to a library, which may call it: what it changes around itself is not known any more."""
+    for name in touched(function.node):
+        found = function.env.get(name)
+        if found is not None:
+            forget_items(found)
+
+
 def _network_or_unknown(item: Value) -> Value:
     return item if isinstance(item, (Layer, Model, Tensor)) else UNKNOWN
 
 
 def set_item(interp: Interpreter, owner: Seq | Mapping, key: Any, value: Value) -> None:
     """Set an element."""
+    value = _apart(owner, value)
     if isinstance(owner, Mapping):
         if interp.is_uncertain(owner.born):
             value = interp.join(owner.items.get(key, UNKNOWN), value)
@@ -55,8 +65,16 @@ def list_method(interp: Interpreter, owner: Seq, name: str, args: Arguments) -> 
     return rule(owner, first, args)
 
 
+def _apart(owner: Value, value: Value, depth: int = 0) -> Value:
+    """Return a value that may go into a list or dictionary: none that would hold itself, none nested without end."""
+    inner = value.items if isinstance(value, Seq) else list(value.items.values()) if isinstance(value, Mapping) else []
+    if value is owner or depth > 8 or any(_apart(owner, item, depth + 1) is not item for item in inner):
+        return UNKNOWN
+    return value
+
+
 def _append(owner: Seq, first: Value | None, args: Arguments) -> Value:
-    owner.items.append(first or UNKNOWN)
+    owner.items.append(_apart(owner, first or UNKNOWN))
     owner.nodes.append(args.nodes.get(0))
     return Const(None)
 
@@ -66,7 +84,7 @@ def _extend(owner: Seq, first: Value | None, args: Arguments) -> Value:
     if items is None or len(items) + len(owner.items) > LIMIT:
         forget_items(owner)
     else:
-        owner.items.extend(items)
+        owner.items.extend(_apart(owner, item) for item in items)
         owner.nodes.extend([None] * len(items))
     return Const(None)
 
@@ -76,7 +94,7 @@ def _insert(owner: Seq, first: Value | None, args: Arguments) -> Value:
     if not isinstance(index, int) or len(args.positional) != 2:
         forget_items(owner)
     else:
-        owner.items.insert(index, args.positional[1])
+        owner.items.insert(index, _apart(owner, args.positional[1]))
         owner.nodes.insert(index, None)
     return Const(None)
 

@@ -56,3 +56,32 @@ def mentions(node: cst.CSTNode, names: set[str]) -> bool:
     visitor = _Names()
     node.visit(visitor)
     return bool(visitor.found & names)
+
+
+class _Touched(cst.CSTVisitor):
+    def __init__(self) -> None:
+        self.found: set[str] = set()
+
+    def _add(self, target: cst.CSTNode) -> None:
+        if isinstance(target, cst.Subscript) and isinstance(target.value, cst.Name):
+            self.found.add(target.value.value)
+
+    def visit_AssignTarget(self, node: cst.AssignTarget) -> None:
+        self._add(node.target)
+
+    def visit_AugAssign(self, node: cst.AugAssign) -> None:
+        self._add(node.target)
+
+    def visit_Del(self, node: cst.Del) -> None:
+        self._add(node.target)
+
+    def visit_Call(self, node: cst.Call) -> None:
+        if isinstance(node.func, cst.Attribute) and isinstance(node.func.value, cst.Name):
+            self.found.add(node.func.value.value)
+
+
+def touched(node: cst.CSTNode) -> set[str]:
+    """Return the names of what a function may change from inside: elements that it sets, methods that it calls."""
+    visitor = _Touched()
+    node.visit(visitor)
+    return visitor.found

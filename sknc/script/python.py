@@ -119,7 +119,7 @@ def binary(op: Callable[[Any, Any], Any], left: Value, right: Value) -> Value:
             return Seq(left.items * times, left.mutable, [None] * (len(left.items) * times))
     try:
         one, two = plain(left), plain(right)
-        if op is operator.pow and (not isinstance(two, (int, float)) or abs(two) > 64):
+        if op is operator.pow and (not isinstance(two, (int, float)) or abs(two) > 64 or _long(one)):
             return UNKNOWN
         if op in (operator.mul, operator.lshift) and any(isinstance(v, int) and abs(v) > 1 << 62 for v in (one, two)):
             return UNKNOWN
@@ -130,6 +130,10 @@ def binary(op: Callable[[Any, Any], Any], left: Value, right: Value) -> Value:
         return to_value(op(one, two))
     except _FAILS:
         return UNKNOWN
+
+
+def _long(value: Any) -> bool:
+    return isinstance(value, int) and value.bit_length() > 64
 
 
 def _with_sizes(op: Callable[[Any, Any], Any], left: Value, right: Value) -> Value:

@@ -222,8 +222,12 @@ def merge(interp: Interpreter, layer: Layer, inputs: list[Tensor]) -> Shape | No
     """Add and its kind: last sizes are equal, but for those that are broadcast."""
     known = [tensor for tensor in inputs if tensor.shape]
     wide = [tensor for tensor in known if interp.graph.base(tensor.last) != 1]
-    for tensor in wide[1:]:
-        interp.graph.equal(wide[0].last, tensor.last, f"{layer.name} joins it with a size that is fixed")
+    why = f"{layer.name} joins it with a size that is fixed"
+    for axis in range(1, max((len(tensor.shape or ()) for tensor in known), default=0) + 1):
+        dims = [tensor.shape[-axis] for tensor in known if tensor.shape and len(tensor.shape) >= axis]
+        dims = [dim for dim in dims if interp.graph.base(dim) != 1]
+        for dim in dims[1:]:
+            interp.graph.equal(dims[0], dim, why)
     if len(known) < len(inputs):
         for tensor in known:
             interp.graph.fix(tensor.last, f"{layer.name} joins it with a size that is not known")
@@ -247,11 +251,11 @@ def concatenate(interp: Interpreter, layer: Layer, inputs: list[Tensor]) -> Shap
         return None
     result = list(known[0])
     for shape in known[1:]:
-        if place == -1:
-            result[-1] = result[-1] + shape[-1]
-        else:
-            result[place] = _ANY
-            interp.graph.equal(result[-1], shape[-1], "it is joined with a size that is fixed")
+        for axis in range(-rank, 0):
+            if axis == place:
+                result[axis] = result[axis] + shape[axis]
+            else:
+                interp.graph.equal(result[axis], shape[axis], "it is joined with a size that is fixed")
     return tuple(result)
 
 

@@ -74,6 +74,9 @@ def test_markers_at_random_places_of_real_files() -> None:
 
 
 RECURSIVE = {
+    "powers": "n = 10\nfor _ in range(300):\n    n = n ** 2\n",
+    "lists": "s = [1]\nfor _ in range(300):\n    s = s + s\n",
+    "itself": "s = []\ns.append(s)\nd = {}\nd['d'] = d\nf'{s}{d}'\ns == s\nDense(s)\n",
     "a folder": "def walk(d):\n    for e in os.scandir(d):\n        if e.is_dir():\n            walk(e.path)\nwalk('.')\n",
     "two calls": "def f(n):\n    if n > len(sys.argv):\n        return f(n - 1) + f(n - 2)\n    return n\nf(30)\n",
     "a tree": "class T:\n    def __init__(self, n):\n        self.kids = [T(n - 1) for _ in range(3)] if n else []\nT(int(sys.argv[1]))\n",

@@ -141,6 +141,10 @@ OPEN = {
     "setattr on an object": ("class C:\n    u = 16\nc = C()\nsetattr(c, 'u', 64)", "c.u"),
     "globals": ("u = 16\nglobals()['u'] = 64", "u"),
     "exec": ("u = 16\nexec('u = 64')", "u"),
+    "sorted by a side effect": (
+        "s = [8]\ndef f(a):\n    s[0] += 8\n    return a\nsorted(sys.argv, key=f)",
+        "s[0]",
+    ),
     "vars": ("class C:\n    u = 16\nc = C()\nvars(c)['u'] = 64", "c.u"),
     "slots": ("class C:\n    u = 16\n    def __init__(self):\n        self.__dict__['u'] = 64\nc = C()", "c.u"),
     "map with a side effect": ("u = 8\ndef f(a):\n    global u\n    u += 8\n    return a\nlist(map(f, sys.argv))", "u"),
