@@ -9,6 +9,8 @@ import importlib
 from typing import Any
 
 _LATER = {
+    "MemoryMonitor": "execute.monitor",
+    "configure": "execute.configure",
     "fit_in_memory": "execute.keeper",
     "plan_of": "execute.keeper",
     "release": "execute.keeper",

@@ -16,6 +16,7 @@ from .cuts import Chain, Partition, partitions
 from .flatten import FlatGraph
 from .plans import KEEP, RECOMPUTE, SPILL, Plan, PlannedSegment
 from .predicting import Peak, Predictor
+from .purity import kept_steps
 from .runner import Runner
 from .spill import TracedPool
 
@@ -23,8 +24,6 @@ from .spill import TracedPool
 _SPILL_COST = 4.0
 _MOST_TRACED = 6
 _KEPT_CHOICES = 12
-# Gradients of these are sparse, and Keras's optimisers treat them so, only while they are not recomputed.
-_ALWAYS_KEPT = frozenset({"Embedding"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,15 +114,14 @@ def _isolated(found: Partition, chain: Chain, alone: frozenset[int]) -> tuple[li
     return sizes, starts, single
 
 
-def candidates(graph: FlatGraph, chain: Chain, spill: bool) -> list[Candidate]:
+def candidates(chain: Chain, alone: frozenset[int], spill: bool) -> list[Candidate]:
     """Returns the plans that may be tried.
 
     Args:
-        graph: the flat graph.
-        chain: the same as arithmetic sees it.
+        chain: the network.
+        alone: places of steps that must not be run a second time.
         spill: whether the disk may be used.
     """
-    alone = frozenset(n for n, step in enumerate(graph.steps) if type(step.operation).__name__ in _ALWAYS_KEPT)
     result = []
     for found in partitions(chain):
         sizes, starts, single = _isolated(found, chain, alone)
@@ -175,7 +173,7 @@ class Chooser:
         room = budget - self.resident
         if self.plain.bytes <= room:
             return self._plan(None, self.plain, budget)
-        options = candidates(self.graph, self.chain, self.spill)
+        options = candidates(self.chain, kept_steps(self.graph, self.predictor.batch_size), self.spill)
         best: Candidate | None = None
         for _ in range(_MOST_TRACED):
             cheaper = [

@@ -205,6 +205,8 @@ class Keeper:
             InfeasibleBudget: no plan keeps the budget.
             PlanError: the model cannot be planned.
         """
+        if getattr(getattr(self.model, "distribute_strategy", None), "num_replicas_in_sync", 1) > 1:
+            raise PlanError("a memory budget is for one device; this model trains on several at once")
         optimizer = getattr(self.model, "optimizer", None)
         trained = sum(1 for _ in self.model.trainable_variables)
         wanted = (optimizer_name(optimizer), trained, self.batch_size)

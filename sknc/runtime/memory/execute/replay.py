@@ -32,12 +32,16 @@ class Outcome:
     strangers: list[Any] = field(default_factory=list)
 
 
-def _recording_scope(mapping: list[tuple[Any, Any]]) -> Any:
-    """A stateless scope that remembers which variables were assigned."""
+def recording_scope(mapping: Sequence[tuple[Any, Any]]) -> Any:
+    """Returns a stateless scope that remembers which variables were assigned.
+
+    Args:
+        mapping: variables and the values that they have meanwhile.
+    """
 
     class RecordingScope(keras().StatelessScope):  # type: ignore[misc]  # keras has no types
         def __init__(self) -> None:
-            super().__init__(state_mapping=mapping, collect_losses=True)
+            super().__init__(state_mapping=list(mapping), collect_losses=True)
             self.assigned: dict[int, Any] = {}
 
         def add_update(self, update: Any) -> None:
@@ -81,7 +85,7 @@ def replay(
     values = dict(inputs)
     for key, mask in masks.items():
         attach_mask(values[key], mask)
-    scope = _recording_scope(list(mapping))
+    scope = recording_scope(mapping)
     losses: list[tuple[Any, Any]] = []
     with autocast(cast), scope:
         for step in steps:

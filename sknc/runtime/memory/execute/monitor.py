@@ -1,0 +1,96 @@
+"""A Keras callback that puts the measured peak beside the plan, epoch by epoch."""
+
+from __future__ import annotations
+
+import csv
+import os
+from pathlib import Path
+from typing import Any
+
+import keras
+import tensorflow as tf
+
+from ...measuring import peak_bytes, reset_peak
+from ...notes import tell
+from ..units import format_size
+from .keeper import plan_of
+
+UNKNOWN = "unknown"
+COLUMNS = ("epoch", "peak_bytes", "planned_bytes", "budget_bytes")
+
+
+class MemoryMonitor(keras.callbacks.Callback):  # type: ignore[misc]  # keras has no types
+    """Measures the allocator's peak in each epoch, and tells when it was above the plan.
+
+    Args:
+        path: a CSV file with one line an epoch; `unknown` stands where the allocator keeps no statistics or no
+            plan was made. It is written anew by each training.
+        log_dir: a folder for TensorBoard, or None.
+
+    Example:
+        >>> model.fit(x, y, callbacks=[MemoryMonitor("memory.csv")])  # doctest: +SKIP
+    """
+
+    def __init__(self, path: str | os.PathLike[str], log_dir: str | os.PathLike[str] | None = None) -> None:
+        super().__init__()
+        self.path = Path(path)
+        self.log_dir = log_dir
+        self.rows: list[dict[str, Any]] = []
+        self._writer: Any = None
+
+    def on_train_begin(self, logs: Any = None) -> None:
+        """Starts the file.
+
+        Args:
+            logs: not used.
+        """
+        self.rows = []
+        self._write()
+        if self.log_dir is not None:
+            self._writer = tf.summary.create_file_writer(os.fspath(self.log_dir))
+
+    def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
+        """Starts counting anew.
+
+        Args:
+            epoch: its number, from 0.
+            logs: not used.
+        """
+        reset_peak()
+
+    def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+        """Writes the epoch's line.
+
+        Args:
+            epoch: its number, from 0.
+            logs: not used.
+        """
+        peak, plan = peak_bytes(), plan_of(self.model)
+        values = (peak, plan.predicted_peak, plan.budget) if plan is not None else (peak, None, None)
+        known = [UNKNOWN if value is None else value for value in values]
+        self.rows.append(dict(zip(COLUMNS, (epoch + 1, *known), strict=True)))
+        self._write()
+        if peak is not None and plan is not None and peak > plan.predicted_peak:
+            tell(
+                f"{self.model.name}: the device held {format_size(peak)} in epoch {epoch + 1}, "
+                f"{format_size(plan.predicted_peak)} were planned and {format_size(plan.budget)} are the budget"
+            )
+        if self._writer is not None and peak is not None:
+            self._show("memory/peak_bytes", peak, epoch)
+            if plan is not None:
+                self._show("memory/planned_bytes", plan.predicted_peak, epoch)
+            self._writer.flush()
+
+    def _show(self, tag: str, value: int, epoch: int) -> None:
+        # What tf.summary.scalar writes, which TensorFlow only has where TensorBoard is installed as well.
+        metadata = tf.compat.v1.SummaryMetadata(data_class=1)
+        metadata.plugin_data.plugin_name = "scalars"
+        with self._writer.as_default():
+            tf.summary.write(tag, tf.constant(float(value)), step=epoch, metadata=metadata)
+
+    def _write(self) -> None:
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        with self.path.open("w", newline="", encoding="utf-8") as stream:
+            writer = csv.DictWriter(stream, COLUMNS)
+            writer.writeheader()
+            writer.writerows(self.rows)
