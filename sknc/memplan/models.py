@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import zipfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import keras
@@ -14,6 +14,9 @@ from sknc.memplan.request import Request
 from sknc.memplan.usercode import UserCodeFailed, call_user, import_callable
 from sknc.runtime.memory.errors import PlanError
 from sknc.runtime.memory.tensorflow import ModelSubjects
+from sknc.runtime.memory.tracing import update_rule
+
+ALLOCATED = "the callable could not be called without allocating weights; they were made"
 
 
 @contextmanager
@@ -38,13 +41,27 @@ def model_in_scope(request: Request, kind: str, name: str) -> Iterator[ModelSubj
     # An optimiser makes variables, which a stateless scope does not allow: its rule is found before.
     keeper = ModelSubjects(None, request.target, optimizer, request.allocator, request.input_shape)
     function = call_user(f"importing '{name}'", lambda: import_callable(name)) if kind == "callable" else None
-    with keras.StatelessScope():
+
+    def build() -> Any:
         if kind == "application":
-            keeper.model = application(name, request.input_shape)
-        elif kind == "file":
-            keeper.model = call_user(f"loading '{name}'", lambda: keras.saving.deserialize_keras_object(config))
-        elif function is not None:
-            keeper.model = checked_model(name, call_user(f"calling '{name}'", function))
+            return application(name, request.input_shape)
+        if function is None:
+            return call_user(f"loading '{name}'", lambda: keras.saving.deserialize_keras_object(config))
+        return checked_model(name, call_user(f"calling '{name}'", function))
+
+    with ExitStack() as scope:
+        scope.enter_context(keras.StatelessScope())
+        try:
+            keeper.model = build()
+        except UserCodeFailed:
+            if function is None:
+                raise
+            # Compiling makes an optimiser's variables, which the scope does not allow.
+            scope.close()
+            keeper.model = build()
+            keeper.notes = (ALLOCATED,)
+            if request.optimizer is None and keeper.model.optimizer is not None:
+                keeper.rule = update_rule(keeper.model.optimizer)
         yield keeper
 
 

@@ -57,6 +57,12 @@ def shared() -> Any:
     return keras.Model(outer, layers.Dense(3, "softmax", name="last")(inner(outer)), name="outer")
 
 
+def compiled() -> Any:
+    model = mlp()
+    model.compile("rmsprop", "sparse_categorical_crossentropy")
+    return model
+
+
 def no_model() -> int:
     return 7
 

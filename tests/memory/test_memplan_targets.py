@@ -81,6 +81,13 @@ def test_a_callable_a_file_and_an_application(capsys: pytest.CaptureFixture[str]
     assert found["parameters_bytes"] == 4 * 3_538_984
 
 
+def test_a_callable_that_compiles_is_planned_with_its_optimizer(capsys: pytest.CaptureFixture[str]) -> None:
+    content = report(capsys, f"{MODELS}:compiled", "--batch", "8")
+    assert content["optimizer"] == "rmsprop"
+    assert content["optimizer_bytes"] == content["gradients_bytes"]
+    assert "allocating weights" in content["notes"][0]
+
+
 def test_eight_billion_parameters_are_planned_without_them(capsys: pytest.CaptureFixture[str]) -> None:
     import resource
 
