@@ -36,7 +36,7 @@ $(VENV)/.dev: $(BIN)/python pyproject.toml
 	@touch $@
 
 demo: $(VENV)/.demo
-	$(BIN)/sknc split samples/cnn_digits.py -m 6 -o demo_split
+	$(BIN)/sknc split samples/mlp_digits.py -m 6 -o demo_split
 	$(BIN)/sknc run demo_split --baseline
 
 test: $(VENV)/.dev

@@ -75,17 +75,20 @@ class _Lazy(click.Group):
             formatter.write_dl([(name, _COMMANDS[name]) for name in self.list_commands(ctx)])
 
 
-@click.group(cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"]})
+_HELP = """Split a Keras training script into narrow submodels that train apart, and plan their memory.
+
+\b
+Mark the part of a script that builds and trains a network with
+#SKYNNET:BEGIN_MULTICLASS and #SKYNNET:END, then
+    sknc split train.py -m 6
+    sknc run train_split
+"""
+
+
+@click.group(cls=_Lazy, help=_HELP, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="sknc", message="%(prog)s %(version)s")
 def _sknc() -> None:
-    r"""Split a Keras training script into narrow submodels that train apart, and plan their memory.
-
-    \b
-    Mark the part of a script that builds and trains a network with
-    #SKYNNET:BEGIN_MULTICLASS and #SKYNNET:END, then
-        sknc split train.py -m 6
-        sknc run train_split
-    """
+    """Collect the commands."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
