@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from sknc.splitting import SplitResult
 
-__all__ = ["__version__", "fit_in_memory", "split"]
+__all__ = ["__version__", "fit_in_memory", "plan_memory", "split"]
 
 
 def split(
@@ -52,6 +52,26 @@ def split(
     from sknc.splitting import split_script
 
     return split_script(path, submodels=submodels, output=output, classes=classes, compose=compose, budget=budget)
+
+
+def plan_memory(model: Any, batch_size: int = 32, budget: int | str | None = None, optimizer: Any = "adam") -> Any:
+    """Tell what one training step of a model will hold, and plan for a budget; nothing is computed.
+
+    Args:
+        model: a keras.Model, compiled or not.
+        batch_size: samples in a batch.
+        budget: bytes of the device, or text such as "8GiB"; None plans nothing.
+        optimizer: a Keras optimizer or its name; None takes the one that the model was compiled with.
+
+    Returns:
+        The object of `sknc memplan --format json`; its "plan" is there with a budget.
+
+    Raises:
+        UsageError: the model, the budget or a name cannot be planned.
+    """
+    from sknc.memplan.api import plan_memory as plan
+
+    return plan(model, batch_size, budget, optimizer)
 
 
 def fit_in_memory(
