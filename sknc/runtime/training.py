@@ -85,14 +85,17 @@ def fit(model: Any, *args: Any, **kwargs: Any) -> Any:
     prepared = prepare(task, call)
     trained = _checked(context, model, prepared)
     context.inputs = input_specs(prepared.sample.x if prepared.sample is not None else call.get("x"))
+    _remember_model(context, model)
     if context.mode == "original":
         # What the original is measured on is found here later.
-        from .compose.watch import watch
+        from .compose.watch import unwatched, watch
 
         context.last_call = call
         watch(model, context)
-    _remember_model(context, model)
-    history = _train(context, _within_budget(context, trained, prepared.call), prepared)
+        with unwatched(context):
+            history = _train(context, _within_budget(context, trained, prepared.call), prepared)
+    else:
+        history = _train(context, _within_budget(context, trained, prepared.call), prepared)
     if trained is not model:
         model.history = trained.history
     context.label_map = prepared.label_map

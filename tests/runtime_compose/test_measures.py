@@ -13,7 +13,7 @@ import tensorflow as tf
 from sknc.runtime.compose.findings import Finding, findings
 from sknc.runtime.compose.history import mean_history
 from sknc.runtime.compose.measure import measure, told
-from sknc.runtime.compose.watch import Use, seen, watch
+from sknc.runtime.compose.watch import Use, seen, unwatched, watch
 from sknc.runtime.context import Context
 from sknc.runtime.data.labels import LabelMap
 from sknc.runtime.data.shares import make_share
@@ -161,3 +161,35 @@ def test_mean_history_of_ragged_and_missing_metrics() -> None:
     found = mean_history([{"loss": [1.0, 2.0], "a": [1.0]}, {"loss": [3.0]}, {"loss": [5.0, None]}])  # type: ignore[list-item]
     assert found == {"loss": [3.0, 2.0], "a": [1.0]}
     assert mean_history([]) == {}
+
+
+def test_raw_arrays_come_after_the_validation_set_of_a_pipeline() -> None:
+    context = block()
+    pipeline = tf.data.Dataset.from_tensor_slices((X, Y)).batch(2)
+    held = tf.data.Dataset.from_tensor_slices((X / 16, Y)).batch(2)
+    context.last_call = {"x": pipeline, "validation_data": held}
+    assert names(context, {"x_test": X, "y_test": Y}) == ["the validation data of fit()", "x_test, y_test"]
+    assert names(context, {"train_ds": pipeline, "test_ds": held, "x_test": X, "y_test": Y})[0] == "test_ds"
+    assert names(context, {"train_set": pipeline, "val_set": held})[0] == "val_set"
+
+
+def test_test_data_named_like_the_training_data_comes_before_the_raw_one() -> None:
+    context = block()
+    scaled, held = X.copy(), X[:2].copy()
+    context.last_call = {"x": scaled, "y": Y, "validation_split": 0.5}
+    namespace = {
+        "X_train": X, "X_train_scaled": scaled, "y_train": Y, "X_test": X[:2], "X_test_scaled": held, "y_test": Y[:2],
+    }  # fmt: skip
+    assert names(context, namespace)[:2] == ["X_test_scaled, y_test", "X_test, y_test"]
+
+
+def test_what_training_evaluates_by_itself_is_not_the_users_evaluate(network: keras.Model) -> None:
+    context = block()
+    watch(network, context)
+    with unwatched(context):
+        network.evaluate(X, Y, verbose=0)
+        network.predict(X, verbose=0)
+    assert not seen(context).evaluated
+    assert not seen(context).predicted
+    network.evaluate(X, Y, verbose=0)
+    assert len(seen(context).evaluated) == 1

@@ -30,6 +30,8 @@ _RENAMES = (
 _USUAL = ("x_test", "X_test", "test_x", "test_X", "test_images", "test_data", "test_features", "xtest", "Xtest",
           "testX", "X_te", "x_te", "Xte", "xte")  # fmt: skip
 _SETS = ("test_ds", "ds_test", "test_dataset", "test_data", "test_set", "test_generator", "test")
+# What stands for "train" in the name of the data to measure on.
+_TRAIN = (("train", "test"), ("Train", "Test"), ("trn", "tst"), ("tr", "te"), ("train", "val"), ("train", "valid"))
 
 
 @dataclass(frozen=True)
@@ -58,8 +60,10 @@ def findings(context: Context, namespace: Mapping[str, Any]) -> Iterator[Finding
 
     Yields:
         What evaluate was called with (not the training data, if there is anything else), the original tool's
-        reserved names, what predict was called with where its targets can be found by their name, the usual
-        names of test data, the validation data of fit, and at last training data that predict was called with.
+        reserved names, what predict was called with where its targets can be found by their name, what is named
+        like the training data ("x_test_scaled" for "x_train_scaled"), the usual names of test data, the validation
+        data of fit, and at last training data that predict was called with. Where fit was given a data set, test
+        data under a usual name comes last: it has not gone through what the data set does to its rows.
     """
     record = seen(context)
     training = context.last_call.get("x")
@@ -71,16 +75,42 @@ def findings(context: Context, namespace: Mapping[str, Any]) -> Iterator[Finding
     fresh = [use for use in reversed(record.predicted) if use.x is not training]
     for use in fresh:
         yield from _of_prediction(use, context.last_call, namespace)
-    for name in _USUAL:
-        if name in namespace:
-            yield from _pairs(name, namespace[name], namespace)
+    yield from _alike(context.last_call, namespace)
+    streamed = _is_stream(training)
+    if not streamed:
+        yield from _usual(namespace)
     for name in _SETS:
         if _is_set(namespace.get(name)):
             yield Finding(name, namespace[name], None)
     yield from _validation(context.last_call)
+    if streamed:
+        yield from _usual(namespace)
     for use in record.predicted:
         if use.x is training:
             yield from _of_prediction(use, context.last_call, namespace)
+
+
+def _usual(namespace: Mapping[str, Any]) -> Iterator[Finding]:
+    for name in _USUAL:
+        if name in namespace:
+            yield from _pairs(name, namespace[name], namespace)
+
+
+def _alike(call: Mapping[str, Any], namespace: Mapping[str, Any]) -> Iterator[Finding]:
+    """Yield the data whose names are those of the training data, with "test" for "train"."""
+    x_name, y_name = _name_of(call.get("x"), namespace), _name_of(call.get("y"), namespace)
+    for old, new in _TRAIN:
+        if x_name is None or old not in x_name or x_name.replace(old, new) not in namespace:
+            continue
+        name = x_name.replace(old, new)
+        x = namespace[name]
+        if _is_stream(x):
+            yield Finding(name, x, None)
+        elif y_name is not None:
+            other = y_name.replace(old, new)
+            y = namespace.get(other)
+            if other != y_name and y is not None and _rows(x) is not None and _rows(x) == _rows(y):
+                yield Finding(f"{name}, {other}", x, y)
 
 
 def _named(use: Use, namespace: Mapping[str, Any]) -> str:
@@ -90,6 +120,8 @@ def _named(use: Use, namespace: Mapping[str, Any]) -> str:
 
 def _name_of(value: Any, namespace: Mapping[str, Any]) -> str | None:
     """Return the name of an object; a name that the user chose before one that Python did."""
+    if value is None:
+        return None
     return next((n for n, item in namespace.items() if item is value and not n.startswith("__")), None)
 
 
@@ -133,6 +165,11 @@ def _is_set(value: Any) -> bool:
     return module.startswith("tensorflow.python.data") or any(
         base.__name__ == "PyDataset" for base in type(value).__mro__
     )
+
+
+def _is_stream(value: Any) -> bool:
+    """Tell whether an object gives inputs and targets together, be it only once."""
+    return _is_set(value) or isinstance(value, Iterator)
 
 
 def _validation(call: Mapping[str, Any]) -> Iterator[Finding]:

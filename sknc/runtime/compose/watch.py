@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -27,10 +28,11 @@ class Use:
 
 @dataclass
 class Seen:
-    """The calls of a block, in their order."""
+    """The calls of a block, in their order; none while `paused`."""
 
     evaluated: list[Use] = field(default_factory=list)
     predicted: list[Use] = field(default_factory=list)
+    paused: bool = False
 
 
 def seen(context: Context) -> Seen:
@@ -58,17 +60,35 @@ def watch(model: Any, context: Context) -> None:
     if "predict" in vars(model):
         return
     record = seen(context)
-    model.evaluate = _noting(model.evaluate, record.evaluated, keep=True)
-    model.predict = _noting(model.predict, record.predicted, keep=False)
+    model.evaluate = _noting(model.evaluate, record, keep=True)
+    model.predict = _noting(model.predict, record, keep=False)
 
 
-def _noting(method: Callable[..., Any], record: list[Use], *, keep: bool) -> Callable[..., Any]:
+@contextmanager
+def unwatched(context: Context) -> Iterator[None]:
+    """Note nothing down meanwhile: training evaluates its validation data by itself, callbacks may predict.
+
+    Args:
+        context: The block.
+    """
+    record = seen(context)
+    record.paused = True
+    try:
+        yield
+    finally:
+        record.paused = False
+
+
+def _noting(method: Callable[..., Any], record: Seen, *, keep: bool) -> Callable[..., Any]:
     @functools.wraps(method)
     def noting(*args: Any, **kwargs: Any) -> Any:
         returned = method(*args, **kwargs)
+        if record.paused:
+            return returned
         x = args[0] if args else kwargs.get("x")
         y = args[1] if keep and len(args) > 1 else kwargs.get("y")
-        record.append(Use(x, y, returned if keep else None))
+        calls = record.evaluated if keep else record.predicted
+        calls.append(Use(x, y, returned if keep else None))
         return returned
 
     return noting
