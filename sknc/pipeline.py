@@ -40,11 +40,13 @@ def compile_script(
     classes: int | None = None,
     compose: str | None = None,
     budget: int | None = None,
+    raw: bytes | None = None,
 ) -> Compilation:
     """Compile a marked script.
 
     Args:
         path: the script.
+        raw: its bytes, where they were read already.
         submodels: how many submodels are wanted.
         classes: the number of classes, where the script does not say it.
         compose: the rule that composes predictions, instead of the kind's default.
@@ -56,7 +58,7 @@ def compile_script(
     Raises:
         OSError: the script cannot be read.
     """
-    raw = Path(path).read_bytes()
+    raw = Path(path).read_bytes() if raw is None else raw
     try:
         source = parse_source(raw, str(path))
     except SourceError as error:

@@ -69,7 +69,7 @@ class SplitResult:
 
 
 def read_script(path: str | os.PathLike[str]) -> bytes:
-    """Read a script.
+    """Read a script, or a notebook as one.
 
     Args:
         path: the script.
@@ -78,11 +78,17 @@ def read_script(path: str | os.PathLike[str]) -> bytes:
         Its bytes.
 
     Raises:
+        MissingExtra: it is a notebook, and what reads those is not installed.
         InputProblem: it is missing, a folder, or cannot be read.
     """
     script = Path(path)
     try:
-        return script.read_bytes()
+        content = script.read_bytes()
+        if script.suffix == ".ipynb":
+            from sknc.notebooks import as_script
+
+            return as_script(content, str(script))
+        return content
     except FileNotFoundError:
         raise InputProblem(f"{script} does not exist", _near(script)) from None
     except IsADirectoryError:
@@ -142,7 +148,9 @@ def prepare(
     from sknc.emit import assemble
     from sknc.pipeline import compile_script
 
-    made: Compilation = compile_script(Path(path), submodels=submodels, classes=classes, compose=compose, budget=budget)
+    made: Compilation = compile_script(
+        Path(path), submodels=submodels, classes=classes, compose=compose, budget=budget, raw=source
+    )
     diagnostics = in_order(made.diagnostics)
     refused = has_errors(diagnostics)
     files = {} if refused else assemble(made.files, made.blocks, str(path), source, made.lines)
