@@ -78,6 +78,11 @@ def _end(source: Source, reading: BlockReading, more: str) -> Edit:
     names = "globals()"
     if any(isinstance(parent, cst.FunctionDef) for parent in reading.block.parents):
         names = "{**globals(), **locals()}"
+    last = reading.block.statements[-1]
+    if isinstance(last, cst.SimpleStatementLine) and isinstance(last.body[-1], cst.Return):
+        # Nothing behind a return is reached: what the function leaves with is measured before it does.
+        at = source.span(last.body[-1])[0]
+        return Edit(at, at, (f"skn_runtime.end({names}){more}; ",), 0)
     at = reading.block.end.start
     return Edit(at, at, (f"skn_runtime.end({names}){more}  ",))
 

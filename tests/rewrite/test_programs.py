@@ -329,3 +329,15 @@ def test_lines_stay_where_they_are_up_to_the_training() -> None:
         if "Dense" not in line and "SKYNNET" not in line and "fit" not in line and "+ 0" not in line:
             assert number > len(new) or new[number - 1] == line or "(64" in text
     assert mapped(compiled(text))[1] == 1
+
+
+def test_a_block_that_ends_with_return_is_measured_before_it() -> None:
+    made = compiled(
+        "import keras\nfrom keras.layers import Dense\n\ndef train():\n    #SKYNNET:BEGIN_MULTICLASS\n"
+        "    model = keras.Sequential([keras.Input((8,)), Dense(32), Dense(10, 'softmax')])\n"
+        "    model.compile('adam', 'sparse_categorical_crossentropy')\n    model.fit(x, y)\n    return model\n"
+        "    #SKYNNET:END\n\ntrain()\n",
+        6,
+    )
+    composer = made.files["compose.py"].decode()
+    assert "    skn_runtime.end({**globals(), **locals()}); return model\n" in composer
