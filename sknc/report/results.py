@@ -90,5 +90,5 @@ def _together(rows: list[Row]) -> str:
 
 
 def _original_measures(report: Report) -> dict[str, Any]:
-    kept = ("accuracy", "loss", "blocks", "epochs", "metrics")
+    kept = ("accuracy", "loss", "data", "blocks", "epochs", "metrics")
     return {name: report.original_said[name] for name in kept if name in report.original_said}

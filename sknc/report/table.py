@@ -28,6 +28,8 @@ def show(report: Report, console: Console) -> None:
     if any(row.accuracy is not None or row.loss is not None for row in report.rows):
         note = "a submodel's accuracy and loss: on its own task, after its last epoch"
         console.print(Text(note, style="dim"), soft_wrap=True)
+    for text in _measured_on(report):
+        console.print(Text(text, style="dim"), soft_wrap=True)
     ratio = comparison(report)
     if ratio is not None:
         console.print(Text(str(ratio)), soft_wrap=True)
@@ -76,6 +78,22 @@ def _rows(report: Report, several: bool) -> Iterator[tuple[dict[str, str], str]]
         yield from _measured("composed", report.composed, block.index, several, _composer(report))
         if report.original is not None:
             yield from _measured("original", report.original_said, block.index, several, report.original)
+
+
+def _measured_on(report: Report) -> Iterator[str]:
+    """Yield what the composed models and the original were measured on, or why there is no figure."""
+    several = len(report.split.blocks) > 1
+    for block in report.split.blocks:
+        where = f" (block {block.index + 1})" if several else ""
+        who: dict[str, list[str]] = {}
+        for name, said in (("composed", report.composed), ("original", report.original_said)):
+            measures = block_measures(said, block.index)
+            data = measures.get("data")
+            if isinstance(data, str):
+                figures = any(number(measures.get(key)) is not None for key in ("accuracy", "loss", "mse"))
+                who.setdefault(f"measured on {data}" if figures else f"not measured: {data}", []).append(name)
+        for what, names in who.items():
+            yield f"{' and '.join(names)}{where}: {what}"
 
 
 def _composer(report: Report) -> Row:

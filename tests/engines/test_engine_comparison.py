@@ -93,3 +93,12 @@ def test_peaks_are_shown_where_they_are_known(report: Report) -> None:
     said = results.as_json(report)["submodels"]
     assert (said[1]["peak_bytes"], said[1]["planned_bytes"]) == (3 << 29, 1 << 30)
     assert "planned_bytes" not in said[0]
+
+
+def test_it_says_what_was_measured_and_why_nothing_was(report: Report) -> None:
+    report.composed = _blocks({"accuracy": 0.5, "data": "x_test, y_test"}, {"data": "no test data was found"})
+    report.original_said = _blocks({"accuracy": 0.6, "data": "x_test, y_test"}, {"loss": 6.5, "data": "val_ds"})
+    lines = _shown(report)
+    assert "composed and original (block 1): measured on x_test, y_test" in lines
+    assert "composed (block 2): not measured: no test data was found" in lines
+    assert "original (block 2): measured on val_ds" in lines

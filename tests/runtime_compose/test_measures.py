@@ -53,6 +53,7 @@ def test_the_order_of_what_is_looked_at() -> None:
         "x_new, y_new",
         "x_test, y_test",
         "the validation data of fit()",
+        "x_test, _DATA_TEST_Y (the training data)",
     ]
 
 
@@ -60,7 +61,10 @@ def test_evaluated_training_data_is_taken_when_there_is_no_other() -> None:
     context = block()
     context.last_call = {"x": X, "y": Y}
     seen(context).evaluated.append(Use(X, Y))
-    assert names(context, {"x_train": X, "y_train": Y}) == ["x_train, y_train"]
+    seen(context).predicted.append(Use(X))
+    namespace = {"x_train": X, "y_train": Y}
+    assert names(context, namespace) == ["x_train, y_train (the training data)"] * 2
+    assert names(context, {**namespace, "x_test": X.copy(), "y_test": Y})[0] == "x_test, y_test"
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ..context import Context
@@ -30,6 +30,7 @@ _RENAMES = (
 _USUAL = ("x_test", "X_test", "test_x", "test_X", "test_images", "test_data", "test_features", "xtest", "Xtest",
           "testX", "X_te", "x_te", "Xte", "xte")  # fmt: skip
 _SETS = ("test_ds", "ds_test", "test_dataset", "test_data", "test_set", "test_generator", "test")
+_SEEN = " (the training data)"
 # What stands for "train" in the name of the data to measure on.
 _TRAIN = (("train", "test"), ("Train", "Test"), ("trn", "tst"), ("tr", "te"), ("train", "val"), ("train", "valid"))
 
@@ -59,17 +60,17 @@ def findings(context: Context, namespace: Mapping[str, Any]) -> Iterator[Finding
         namespace: The names of the user's code at the block's end.
 
     Yields:
-        What evaluate was called with (not the training data, if there is anything else), the original tool's
-        reserved names, what predict was called with where its targets can be found by their name, what is named
-        like the training data ("x_test_scaled" for "x_train_scaled"), the usual names of test data, the validation
-        data of fit, and at last training data that predict was called with. Where fit was given a data set, test
+        What evaluate was called with (other than the training data), the original tool's reserved names, what
+        predict was called with where its targets can be found by their name, what is named like the training data
+        ("x_test_scaled" for "x_train_scaled"), the usual names of test data, the validation data of fit, and at
+        last training data that evaluate or predict was called with. Where fit was given a data set, test
         data under a usual name comes last: it has not gone through what the data set does to its rows.
     """
     record = seen(context)
     training = context.last_call.get("x")
-    uses = [use for use in reversed(record.evaluated) if use.x is not training]
-    for use in uses or list(reversed(record.evaluated)):
-        yield Finding(_named(use, namespace), use.x, use.y, use.returned)
+    for use in reversed(record.evaluated):
+        if use.x is not training:
+            yield Finding(_named(use, namespace), use.x, use.y, use.returned)
     if "_DATA_TEST_X" in namespace:
         yield Finding("_DATA_TEST_X, _DATA_TEST_Y", namespace["_DATA_TEST_X"], namespace.get("_DATA_TEST_Y"))
     fresh = [use for use in reversed(record.predicted) if use.x is not training]
@@ -85,9 +86,19 @@ def findings(context: Context, namespace: Mapping[str, Any]) -> Iterator[Finding
     yield from _validation(context.last_call)
     if streamed:
         yield from _usual(namespace)
+    yield from _on_training(context, namespace)
+
+
+def _on_training(context: Context, namespace: Mapping[str, Any]) -> Iterator[Finding]:
+    """Yield the training data, where the user's code evaluates or predicts them itself."""
+    record, training = seen(context), context.last_call.get("x")
+    for use in reversed(record.evaluated):
+        if use.x is training:
+            yield Finding(_named(use, namespace) + _SEEN, use.x, use.y, use.returned)
     for use in record.predicted:
         if use.x is training:
-            yield from _of_prediction(use, context.last_call, namespace)
+            for finding in _of_prediction(use, context.last_call, namespace):
+                yield replace(finding, name=finding.name + _SEEN)
 
 
 def _usual(namespace: Mapping[str, Any]) -> Iterator[Finding]:

@@ -57,7 +57,8 @@ def _measured(context: Context, namespace: Mapping[str, Any]) -> dict[str, Any]:
         if found:
             return found
         problems.append(f"{finding.name}: {problem}")
-    return {"data": "; ".join(problems) or "no test data was found (call evaluate, or name it x_test, y_test)"}
+    hint = "no test data was found (call evaluate before the block's END, or name it x_test, y_test)"
+    return {"data": "; ".join(problems) or hint}
 
 
 def _tried(context: Context, finding: Finding) -> tuple[dict[str, Any], str]:
