@@ -13,6 +13,7 @@ from sknc.script.values import (
     Bound,
     Const,
     Env,
+    Function,
     Instance,
     Made,
     Mapping,
@@ -55,6 +56,13 @@ def _set_name(interp: Interpreter, name: str, value: Value, env: Env) -> None:
 def set_attribute(interp: Interpreter, owner: Instance | UserClass, name: str, value: Value) -> None:
     """Set an attribute of an object or class of the user's."""
     names = owner.attributes if isinstance(owner, Instance) else owner.body.names
+    if (
+        isinstance(owner, Instance)
+        and isinstance(owner.cls.method(name), Function)
+        and isinstance(value, (Const, Size))
+    ):
+        mutate.forget_items(owner)  # a property's setter, which does what it wants
+        value = UNKNOWN
     if interp.is_uncertain(owner.born if isinstance(owner, Instance) else 0):
         inherited = owner.cls.method(name) if isinstance(owner, Instance) else None
         value = interp.join(names.get(name, inherited), value)
@@ -88,8 +96,7 @@ def _forget_attributes(owner: Bound | Made) -> bool:
         changed = owner.args.get("object", 0)
     if not isinstance(changed, Instance):
         return False
-    changed.loose = True
-    changed.attributes = {n: UNKNOWN if isinstance(v, Const) else v for n, v in changed.attributes.items()}
+    mutate.forget_items(changed)
     return True
 
 
@@ -116,5 +123,12 @@ def augment(interp: Interpreter, node: cst.AugAssign, env: Env) -> None:
     op = python.AUGMENTED.get(type(node.operator))
     if isinstance(left, Seq) and left.mutable and isinstance(node.operator, cst.AddAssign):
         mutate.list_method(interp, left, "extend", Arguments([right]))
+        return
+    if isinstance(left, Mapping) or (isinstance(left, Seq) and left.mutable):
+        # It changes in place, under all of its names.
+        if isinstance(left, Mapping):
+            mutate.dict_method(interp, left, "update", Arguments([right]))
+        else:
+            mutate.forget_items(left)
         return
     assign(interp, node.target, python.binary(op, left, right) if op else UNKNOWN, env)

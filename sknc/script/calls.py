@@ -7,6 +7,7 @@ import libcst as cst
 from sknc.decompose.widths import Dim
 from sknc.script import library, making, mutate, network, python
 from sknc.script.interpreter import DEPTH, RECURSION, Frame, Interpreter
+from sknc.script.names import mentioned
 from sknc.script.values import (
     UNKNOWN,
     Arguments,
@@ -114,6 +115,7 @@ def _run(interp: Interpreter, function: Function, env: Env) -> Value:
     if isinstance(function.node, cst.Lambda):
         return evaluate(interp, function.node.body, env)
     if _yields(function.node):
+        mutate.forget_touched(function)
         return UNKNOWN
     returned: list[Value] = []
     env.returned = returned
@@ -187,6 +189,8 @@ def _construct(interp: Interpreter, cls: UserClass, args: Arguments, node: cst.C
                 _function(interp, method, args, node)
     elif isinstance(made, Instance):
         _set_fields(cls, made, args)
+        if cls.method("__post_init__") is not None:
+            network.call_method(interp, made, "__post_init__", Arguments())
     return made
 
 
@@ -206,7 +210,8 @@ def _set_fields(cls: UserClass, made: Instance, args: Arguments) -> None:
 def _fields(cls: UserClass) -> list[str]:
     lines = [s for s in cls.node.body.body if isinstance(s, cst.SimpleStatementLine)]
     annotated = [small for line in lines for small in line.body if isinstance(small, cst.AnnAssign)]
-    return [small.target.value for small in annotated if isinstance(small.target, cst.Name)]
+    own = [s for s in annotated if "ClassVar" not in mentioned(s.annotation)]
+    return [small.target.value for small in own if isinstance(small.target, cst.Name)]
 
 
 def super_object(interp: Interpreter, env: Env) -> Value:
@@ -218,12 +223,26 @@ def super_object(interp: Interpreter, env: Env) -> Value:
     return Instance(instance.cls, instance.attributes, cls, receiver)
 
 
+def _callbacks(interp: Interpreter, given: Value | None) -> None:
+    """Callbacks of the user's run while the network trains: they may write files or evaluate."""
+    for item in given.items if isinstance(given, Seq) else [given]:
+        if isinstance(item, Instance):
+            methods = [name for owner in item.cls.lineage() for name in owner.body.names if name.startswith("on_")]
+            for name in dict.fromkeys(methods):
+                regions = len(interp.uncertain)
+                interp.begin_uncertain()
+                network.call_method(interp, item, name, Arguments([UNKNOWN, UNKNOWN]))
+                del interp.uncertain[regions:]
+
+
 _NO_NETWORKS = ("sklearn.", "scipy.", "imblearn.", "xgboost.", "lightgbm.", "pandas.", "keras.preprocessing.")
 """Libraries whose objects have a `fit` that trains no Keras model."""
 
 
 def _bound(interp: Interpreter, callee: Bound, args: Arguments, node: cst.Call | None) -> Value:
     owner, name = callee.owner, callee.name
+    if name in _CHANGES and _changes_names(interp, owner):
+        return UNKNOWN
     if name.startswith("super."):
         return _super_call(owner, name, args)
     if isinstance(owner, Seq):
@@ -242,7 +261,25 @@ def _bound(interp: Interpreter, callee: Bound, args: Arguments, node: cst.Call |
         interp.note("exists", node, owner, owner.args, "method")
     if isinstance(owner, Made) and name == "fit" and node is not None and not owner.name.startswith(_NO_NETWORKS):
         interp.note("fit", node, None, args, name)
+    if isinstance(owner, Made) and not owner.name.startswith(library.HARMLESS):
+        return network.apply(interp, callee, args)
     return UNKNOWN
+
+
+_CHANGES = ("update", "setdefault", "pop", "popitem", "clear")
+
+
+def _changes_names(interp: Interpreter, owner: Value) -> bool:
+    """`self.__dict__.update(settings)`, `vars(self).update(..)`, `globals().update(..)`: names are set unseen."""
+    if isinstance(owner, Made) and owner.name == "builtins.globals":
+        interp.forget(list(interp.globals.names), interp.globals)
+        return True
+    changed = owner.owner if isinstance(owner, Bound) and owner.name == "__dict__" else None
+    if isinstance(owner, Made) and owner.name == "builtins.vars":
+        changed = owner.args.get("object", 0)
+    if isinstance(changed, Instance):
+        mutate.forget_items(changed)
+    return changed is not None
 
 
 def _weight(args: Arguments) -> Value:
@@ -280,6 +317,7 @@ def _model_method(interp: Interpreter, owner: Value, name: str, args: Arguments,
     if event is not None and node is not None:
         if event == "fit" and isinstance(owner, Model):
             network.finish(interp, owner)
+            _callbacks(interp, args.get("callbacks", 5))
             if interp.block is not None:
                 interp.graphs[interp.block] = interp.graph.clone()
         interp.note(event, node, owner if isinstance(owner, Model) else None, args, name)

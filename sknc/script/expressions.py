@@ -24,7 +24,6 @@ from sknc.script.values import (
     Model,
     Ref,
     Seq,
-    Size,
     Tensor,
     UserClass,
     Value,
@@ -80,7 +79,7 @@ def _formatted(interp: Interpreter, node: cst.FormattedString, env: Env) -> Valu
         if isinstance(part, cst.FormattedStringText):
             text += part.value
         else:
-            if not isinstance(part, cst.FormattedStringExpression) or part.format_spec or part.conversion:
+            if not isinstance(part, cst.FormattedStringExpression) or part.format_spec or part.conversion or part.equal:
                 return UNKNOWN
             found = constant(evaluate(interp, part.expression, env))
             if found is None:
@@ -127,6 +126,8 @@ def attribute(interp: Interpreter, owner: Value, name: str) -> Value:
         instance = owner if isinstance(owner, Instance) else owner.instance
         assert instance is not None
         found = _instance_attribute(owner, instance, name)
+        if isinstance(found, Function) and (how := _decorators(found.node) & _PROPERTIES):
+            return UNKNOWN if "setter" in how else _read_property(interp, found)
         if found is not None:
             return UNKNOWN if instance.loose and isinstance(found, Const) else found
     if isinstance(owner, UserClass):
@@ -136,6 +137,8 @@ def attribute(interp: Interpreter, owner: Value, name: str) -> Value:
         shape = tensors.shape_attribute(interp, owner, name)
         if shape is not None:
             return shape
+    if isinstance(owner, Bound) and owner.name == "__dict__":
+        return Bound(owner, name)
     if isinstance(owner, Bound) and isinstance(owner.owner, Layer) and name == "assign":
         return Bound(owner.owner, "set_weights")
     if isinstance(owner, (Seq, Mapping, Const, Model, Layer, Tensor, Function, Instance, Made)):
@@ -169,11 +172,27 @@ def _instance_attribute(owner: Instance | Model, instance: Instance, name: str) 
 
 def _bind(found: Value, owner: Value, cls: UserClass) -> Value:
     if isinstance(found, Function) and isinstance(found.node, cst.FunctionDef):
-        decorators = {d.decorator.value for d in found.node.decorators if isinstance(d.decorator, cst.Name)}
+        decorators = _decorators(found.node)
         receiver: Value | None = None if "staticmethod" in decorators else owner
         receiver = cls if "classmethod" in decorators else receiver
         return Function(found.node, found.env, receiver, cls, found.defaults, found.opaque)
     return found
+
+
+_PROPERTIES = frozenset({"property", "cached_property", "setter"})
+
+
+def _decorators(node: cst.FunctionDef | cst.Lambda) -> set[str]:
+    """The last names of a function's decorators that are not called."""
+    found = [d.decorator for d in node.decorators] if isinstance(node, cst.FunctionDef) else []
+    names = [d.attr if isinstance(d, cst.Attribute) else d for d in found]
+    return {name.value for name in names if isinstance(name, cst.Name)}
+
+
+def _read_property(interp: Interpreter, found: Function) -> Value:
+    from sknc.script import calls
+
+    return calls.call(interp, found, Arguments(), None)
 
 
 @rule(cst.Call)
@@ -189,20 +208,25 @@ def _call(interp: Interpreter, node: cst.Call, env: Env) -> Value:
 def arguments(interp: Interpreter, node: cst.Call, env: Env) -> Arguments:
     """Evaluate the arguments of a call."""
     args = Arguments()
+    hidden = False
     for arg in node.args:
         value = evaluate(interp, arg.value, env)
         if arg.star == "*":
             items = python.iterate(value)
             args.positional += items or []
-            args.open = args.open or items is None
+            hidden = hidden or items is None
+            args.open = args.open or hidden
         elif arg.star == "**":
             if isinstance(value, Mapping):
                 args.keywords |= {str(k): v for k, v in value.items.items()}
+                args.open = args.open or value.loose
             else:
                 args.open = True
         elif arg.keyword is not None:
             args.keywords[arg.keyword.value] = value
             args.nodes[arg.keyword.value] = arg.value
+        elif hidden:
+            interp.fix_value(value, "its place among the arguments is not known")
         else:
             args.nodes[len(args.positional)] = arg.value
             args.positional.append(value)
@@ -230,6 +254,7 @@ def _sequence(interp: Interpreter, node: cst.Tuple | cst.List, env: Env) -> Valu
 @rule(cst.Dict)
 def _dict(interp: Interpreter, node: cst.Dict, env: Env) -> Value:
     items: dict[Any, Value] = {}
+    loose = False
     for element in node.elements:
         value = evaluate(interp, element.value, env)
         if isinstance(element, cst.DictElement):
@@ -239,9 +264,10 @@ def _dict(interp: Interpreter, node: cst.Dict, env: Env) -> Value:
                 return UNKNOWN
         elif isinstance(value, Mapping):
             items |= value.items
+            loose = loose or value.loose
         else:
             return UNKNOWN
-    return Mapping(items)
+    return Mapping(items, loose=loose)
 
 
 @rule(cst.BinaryOperation)
@@ -268,55 +294,6 @@ def _unary(interp: Interpreter, node: cst.UnaryOperation, env: Env) -> Value:
     return Const(signs[type(node.operator)]) if type(node.operator) in signs else UNKNOWN
 
 
-@rule(cst.BooleanOperation)
-def _boolean(interp: Interpreter, node: cst.BooleanOperation, env: Env) -> Value:
-    left = evaluate(interp, node.left, env)
-    known = python.truth(left)
-    right = evaluate(interp, node.right, env)
-    if known is None:
-        return UNKNOWN
-    return right if known == isinstance(node.operator, cst.And) else left
-
-
-@rule(cst.Comparison)
-def _comparison(interp: Interpreter, node: cst.Comparison, env: Env) -> Value:
-    left = evaluate(interp, node.left, env)
-    left_node = node.left
-    result: Value = Const(True)
-    for target in node.comparisons:
-        right = evaluate(interp, target.comparator, env)
-        op = python.COMPARE[type(target.operator)]
-        if isinstance(left, Size) or isinstance(right, Size):
-            one = tensors.compare_sizes(interp, op, left, left_node, right, target.comparator)
-        else:
-            one = _compare(op, left, right)
-        if constant(one) is not True:
-            result = one if result is not UNKNOWN else UNKNOWN
-        left, left_node = right, target.comparator
-    return result
-
-
-_OBJECTS = (Layer, Model, Tensor, Function, UserClass, Instance)
-
-
-def _compare(op: Any, left: Value, right: Value) -> Value:
-    for value, other in ((left, right), (right, left)):
-        if isinstance(value, _OBJECTS) and isinstance(other, Const) and other.value is None:
-            return Const(bool(op(0, None))) if op in python.EQUALITIES else UNKNOWN
-    try:
-        return Const(bool(op(plain(left), plain(right))))
-    except (ValueError, TypeError):
-        return UNKNOWN
-
-
-@rule(cst.IfExp)
-def _if_expression(interp: Interpreter, node: cst.IfExp, env: Env) -> Value:
-    known = python.truth(evaluate(interp, node.test, env))
-    if known is not None:
-        return evaluate(interp, node.body if known else node.orelse, env)
-    return interp.join(evaluate(interp, node.body, env), evaluate(interp, node.orelse, env))
-
-
 @rule(cst.NamedExpr)
 def _named(interp: Interpreter, node: cst.NamedExpr, env: Env) -> Value:
     value = evaluate(interp, node.value, env)
@@ -324,9 +301,8 @@ def _named(interp: Interpreter, node: cst.NamedExpr, env: Env) -> Value:
         scope = env
         while scope.comprehension and scope.parent is not None:
             scope = scope.parent
-        scope.names[node.target.value] = (
-            interp.join(scope.names.get(node.target.value), value) if scope is not env else value
-        )
+        sure = scope is env and not interp.uncertain
+        scope.names[node.target.value] = value if sure else interp.join(scope.names.get(node.target.value), value)
     return value
 
 
@@ -375,4 +351,4 @@ def _subscript(interp: Interpreter, node: cst.Subscript, env: Env) -> Value:
 
 
 # These rules are registered from files of their own.
-from sknc.script import comprehensions  # noqa: E402, F401
+from sknc.script import comprehensions, conditions  # noqa: E402, F401

@@ -147,6 +147,11 @@ class Interpreter:
         self.steps += 1
         return self.steps > STEPS
 
+    @property
+    def spent(self) -> bool:
+        """Whether reading has come to an end."""
+        return self.steps > STEPS
+
     def before(self, statement: cst.CSTNode) -> None:
         """Note that a statement is about to be executed: it may be the first of a block."""
         index = self._first.get(id(statement))
@@ -234,6 +239,16 @@ class Interpreter:
     def begin_uncertain(self) -> None:
         """From here on it is not known whether what is executed really is."""
         self.uncertain.append(now())
+
+    @contextmanager
+    def perhaps(self) -> Iterator[None]:
+        """Evaluate something of which it is not known whether it is evaluated."""
+        regions = len(self.uncertain)
+        self.begin_uncertain()
+        try:
+            yield
+        finally:
+            del self.uncertain[regions:]
 
     def is_uncertain(self, born: int) -> bool:
         """Say whether something made at a time is older than what is executed on a condition that is not known."""

@@ -123,7 +123,7 @@ def _give_away(interp: Interpreter, name: str, last: str, args: Arguments) -> No
     for value in (*args.positional, *args.keywords.values()):
         interp.fix_value(value, f"what {last} does to it is not known")
         hand_over(interp, value, last)
-        if not name.startswith(_HARMLESS):
+        if not name.startswith(HARMLESS):
             mutate.forget_items(value)
     if name in ("builtins.exec", "builtins.eval"):
         interp.forget(list(interp.globals.names), interp.globals)
@@ -143,7 +143,7 @@ def hand_over(interp: Interpreter, value: Value, to: str) -> None:
         hand_over(interp, value.owner, to)
 
 
-_HARMLESS = tuple(
+HARMLESS = tuple(
     f"{root}."
     for root in (
         "keras tensorflow numpy sklearn builtins json pprint os matplotlib math pathlib itertools functools datetime"
@@ -161,6 +161,8 @@ def _setattr(interp: Interpreter, args: Arguments) -> None:
     if isinstance(owner, (Instance, UserClass)):
         known = constant(name)
         every = owner.attributes if isinstance(owner, Instance) else owner.body.names
+        if not isinstance(known, str):
+            mutate.forget_items(owner)  # an attribute of its class may be hidden now
         for one in [known] if isinstance(known, str) else list(every):
             set_attribute(interp, owner, one, value if isinstance(known, str) else UNKNOWN)
 

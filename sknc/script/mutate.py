@@ -1,4 +1,4 @@
-"""Lists and dictionaries that a script changes: exactly where it is sure to, else they become less known."""
+"""Lists, dictionaries and objects that a script changes: exactly where it is sure to, else they become less known."""
 
 from __future__ import annotations
 
@@ -7,17 +7,47 @@ from typing import Any
 from sknc.script.interpreter import Interpreter
 from sknc.script.names import touched
 from sknc.script.python import LIMIT, iterate, to_value
-from sknc.script.values import UNKNOWN, Arguments, Const, Function, Layer, Mapping, Model, Seq, Tensor, Value, constant
+from sknc.script.values import (
+    UNKNOWN,
+    Arguments,
+    Const,
+    Function,
+    Instance,
+    Layer,
+    Mapping,
+    Model,
+    Seq,
+    Size,
+    Tensor,
+    UserClass,
+    Value,
+    constant,
+)
 
 
-def forget_items(owner: Value) -> None:
-    """Something unknown happened to a list or dictionary."""
+def forget_items(owner: Value, depth: int = 0) -> None:
+    """Something unknown happened to a list, dictionary or object, and so perhaps to what it holds.
+
+    Args:
+        owner: what it happened to; any other value stays as it is.
+        depth: how deep it lies in what was given away, as it may hold itself.
+    """
+    inner: list[Value] = []
     if isinstance(owner, Mapping):
+        inner = list(owner.items.values())
         owner.loose = True
         owner.items = {key: _network_or_unknown(item) for key, item in owner.items.items()}
-    elif isinstance(owner, Seq) and owner.mutable:
+    elif isinstance(owner, Seq):
+        inner = owner.items
+        if owner.mutable:
+            owner.loose = True
+            owner.items = [_network_or_unknown(item) for item in owner.items]
+    elif isinstance(owner, Instance):
+        inner = list(owner.attributes.values())
         owner.loose = True
-        owner.items = [_network_or_unknown(item) for item in owner.items]
+        owner.attributes = {n: UNKNOWN if isinstance(v, (Const, Size)) else v for n, v in owner.attributes.items()}
+    for item in inner if depth < 4 else ():
+        forget_items(item, depth + 1)
 
 
 def forget_touched(function: Function) -> None:
@@ -26,6 +56,9 @@ def forget_touched(function: Function) -> None:
         found = function.env.get(name)
         if found is not None:
             forget_items(found)
+        if isinstance(found, UserClass):
+            known = found.body.names
+            known |= {n: UNKNOWN for n, v in known.items() if isinstance(v, Const)}
 
 
 def _network_or_unknown(item: Value) -> Value:

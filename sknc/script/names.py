@@ -33,6 +33,18 @@ class _Assigned(cst.CSTVisitor):
     def visit_For(self, node: cst.For) -> None:
         self._add(node.target)
 
+    def visit_AsName(self, node: cst.AsName) -> None:
+        self._add(node.name)
+
+    def visit_MatchAs(self, node: cst.MatchAs) -> None:
+        self._add(node.name or node)
+
+    def visit_MatchStar(self, node: cst.MatchStar) -> None:
+        self._add(node.name or node)
+
+    def visit_MatchMapping(self, node: cst.MatchMapping) -> None:
+        self._add(node.rest or node)
+
 
 def assigned(node: cst.CSTNode) -> set[str]:
     """Return the names that a piece of the tree assigns."""
@@ -49,13 +61,16 @@ class _Names(cst.CSTVisitor):
         self.found.add(node.value)
 
 
-def mentions(node: cst.CSTNode, names: set[str]) -> bool:
-    """Say whether a piece of the tree mentions one of these names."""
-    if not names:
-        return False
+def mentioned(node: cst.CSTNode) -> set[str]:
+    """Return the names that a piece of the tree mentions."""
     visitor = _Names()
     node.visit(visitor)
-    return bool(visitor.found & names)
+    return visitor.found
+
+
+def mentions(node: cst.CSTNode, names: set[str]) -> bool:
+    """Say whether a piece of the tree mentions one of these names."""
+    return bool(names) and bool(mentioned(node) & names)
 
 
 class _Touched(cst.CSTVisitor):
@@ -63,7 +78,7 @@ class _Touched(cst.CSTVisitor):
         self.found: set[str] = set()
 
     def _add(self, target: cst.CSTNode) -> None:
-        if isinstance(target, cst.Subscript) and isinstance(target.value, cst.Name):
+        if isinstance(target, (cst.Subscript, cst.Attribute)) and isinstance(target.value, cst.Name):
             self.found.add(target.value.value)
 
     def visit_AssignTarget(self, node: cst.AssignTarget) -> None:
@@ -81,7 +96,14 @@ class _Touched(cst.CSTVisitor):
 
 
 def touched(node: cst.CSTNode) -> set[str]:
-    """Return the names of what a function may change from inside: elements that it sets, methods that it calls."""
+    """Return the names of what a function may change from inside.
+
+    Args:
+        node: the function.
+
+    Returns:
+        Names whose elements or attributes it sets, or whose methods it calls.
+    """
     visitor = _Touched()
     node.visit(visitor)
     return visitor.found

@@ -21,6 +21,7 @@ from sknc.script.values import (
     Model,
     Seq,
     Size,
+    Unknown,
     Value,
     constant,
     plain,
@@ -222,7 +223,9 @@ def _collection(name: str, args: Arguments) -> Value | None:
     if name == "reversed":
         return Seq(first[::-1])
     if name == "enumerate":
-        start = constant(args.get("start", 1)) or 0
+        start = 0 if args.get("start", 1) is None else whole(args.get("start", 1))
+        if start is None:
+            return UNKNOWN
         return Seq([Seq([Const(start + i), item]) for i, item in enumerate(first)])
     if name == "zip":
         return Seq([Seq(list(items)) for items in zip(*(part or [] for part in parts), strict=False)])
@@ -232,8 +235,10 @@ def _collection(name: str, args: Arguments) -> Value | None:
 def iterate(value: Value) -> list[Value] | None:
     """Return the elements that a loop over a value sees, None when they are not known."""
     if isinstance(value, Seq):
+        # A network may be built from a list whose length is not sure; nothing is counted or computed from one.
         numbers = any(isinstance(item, (Const, Seq, Mapping)) for item in value.items)
-        return None if value.loose and numbers else list(value.items)
+        network = any(not isinstance(item, Unknown) for item in value.items)
+        return None if value.loose and (numbers or not network) else list(value.items)
     if isinstance(value, Mapping):
         return None if value.loose else [to_value(key) for key in value.items]
     if isinstance(value, Const) and isinstance(value.value, str):
@@ -244,7 +249,10 @@ def iterate(value: Value) -> list[Value] | None:
 def method(owner: Const, name: str, args: Arguments) -> Value:
     """Compute a call of a method of a text or number."""
     try:
-        return to_value(getattr(owner.value, name)(*[plain(item) for item in args.positional]))
+        if args.open:
+            return UNKNOWN
+        keywords = {key: plain(item) for key, item in args.keywords.items()}
+        return to_value(getattr(owner.value, name)(*[plain(item) for item in args.positional], **keywords))
     except _FAILS:
         return UNKNOWN
 

@@ -72,12 +72,13 @@ class Reach:
                 return definition
         return None
 
-    def editable(self, node: cst.CSTNode, frames: tuple[Frame, ...]) -> bool:
+    def editable(self, node: cst.CSTNode, frames: tuple[Frame, ...], quiet: bool = False) -> bool:
         """Say whether a place in the text can be rewritten for this block, and note what has to be copied for it.
 
         Args:
             node: the place.
             frames: what was being executed when the block came to it.
+            quiet: whether it does not matter much, so that nothing is reported when it cannot be.
 
         Returns:
             True inside the block and inside a definition that the block reaches by its name.
@@ -89,7 +90,7 @@ class Reach:
             return False
         names: set[str] = set()
         way = frames[len(self.interp.entry_frames.get(self.block.index, ())) :]
-        if not self._callable_by_name(definition, way, names):
+        if not self._callable_by_name(definition, way, names, quiet):
             return False
         self._needed.setdefault(definition, set()).update(names)
         nested = self.block.parents and any(isinstance(p, cst.FunctionDef) for p in self.block.parents)
@@ -100,7 +101,7 @@ class Reach:
         return True
 
     def _callable_by_name(
-        self, definition: cst.FunctionDef | cst.ClassDef, way: tuple[Frame, ...], names: set[str]
+        self, definition: cst.FunctionDef | cst.ClassDef, way: tuple[Frame, ...], names: set[str], quiet: bool
     ) -> bool:
         how = "an object that is made outside the block"
         for frame in way:
@@ -120,7 +121,7 @@ class Reach:
         called_back = any(f.what == "call" and f.callee is None and self._definition(f.node) is definition for f in way)
         if called_back and isinstance(definition, cst.FunctionDef):
             return True
-        if id(definition) not in self._refused:
+        if not quiet and id(definition) not in self._refused:
             self._refused.add(id(definition))
             place = self.interp.source.at(definition.name)
             self.report(codes.THROUGH_OBJECT.at(place, name=definition.name.value, how=how))

@@ -323,6 +323,8 @@ class _Reader:
         for event in events:
             if event.what in ("fit", "input", "exists", "load", "weights"):
                 reach.editable(event.node, event.frames)
+            elif event.what in ("path", "read", "use"):
+                reach.editable(event.node, event.frames, quiet=True)
         self._foreign_weights(graph, model, events, fits)
         self._handed(graph, slots)
         if index in interp.dialect:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import libcst as cst
@@ -11,8 +12,9 @@ from sknc.script import dialect, mutate, python
 from sknc.script.assignments import assign, augment
 from sknc.script.calls import call
 from sknc.script.expressions import defaults, evaluate
+from sknc.script.imports import bind_imports
 from sknc.script.interpreter import Frame, Interpreter
-from sknc.script.names import assigned, mentions
+from sknc.script.names import assigned, mentioned, mentions
 from sknc.script.values import (
     UNKNOWN,
     Arguments,
@@ -62,6 +64,7 @@ def execute(interp: Interpreter, statements: Sequence[cst.CSTNode], env: Env) ->
 
 def _statement(interp: Interpreter, node: cst.CSTNode, env: Env) -> str:
     if interp.exhausted():
+        _skip(interp, node, env)
         return GO
     if isinstance(node, cst.SimpleStatementLine):
         for small in node.body:
@@ -76,6 +79,14 @@ def _statement(interp: Interpreter, node: cst.CSTNode, env: Env) -> str:
     interp.statement = node
     rule = _COMPOUND.get(type(node))
     return rule(interp, node, env) if rule else GO
+
+
+def _skip(interp: Interpreter, node: cst.CSTNode, env: Env) -> None:
+    """A statement that is not followed any more: whatever it may have changed is not known."""
+    if not isinstance(node, (cst.FunctionDef, cst.ClassDef)):
+        interp.forget(assigned(node), env)
+        for value in [env.get(name) for name in mentioned(node)]:
+            mutate.forget_items(value or UNKNOWN)
 
 
 def _small(interp: Interpreter, node: cst.BaseSmallStatement, env: Env) -> str:
@@ -96,8 +107,11 @@ def _small(interp: Interpreter, node: cst.BaseSmallStatement, env: Env) -> str:
 def _assign(interp: Interpreter, node: cst.Assign, env: Env) -> None:
     before = interp.peeks
     value = evaluate(interp, node.value, env)
+    names = {t.target.value for t in node.targets if isinstance(t.target, cst.Name)}
     if interp.peeks > before and interp.block is not None:
-        interp.peeked |= {t.target.value for t in node.targets if isinstance(t.target, cst.Name)}
+        interp.peeked |= names
+    elif not mentions(node.value, interp.peeked):
+        interp.peeked -= names
     for target in node.targets:
         assign(interp, target.target, dialect.width(interp, target.target, node.value, value), env)
 
@@ -109,8 +123,10 @@ def _annotated(interp: Interpreter, node: cst.AnnAssign, env: Env) -> None:
 
 
 def _expression(interp: Interpreter, node: cst.Expr, env: Env) -> None:
-    before = interp.peeks
+    before, looks = interp.peeks, len(interp.looks)
     evaluate(interp, node.value, env)
+    if len(interp.looks) > looks:
+        return  # a function that is called here looks, and may do other things as well
     if interp.block is not None and (interp.peeks > before or mentions(node, interp.peeked)):
         interp.looks.append((interp.block, len(interp.events), node))
 
@@ -125,39 +141,14 @@ def _scope(interp: Interpreter, node: cst.Global | cst.Nonlocal, env: Env) -> No
 
 
 def _delete(interp: Interpreter, node: cst.Del, env: Env) -> None:
-    if isinstance(node.target, cst.Name):
-        env.names.pop(node.target.value, None)
-    elif isinstance(node.target, cst.Subscript):
-        mutate.forget_items(evaluate(interp, node.target.value, env))
-
-
-def _import(interp: Interpreter, node: cst.Import | cst.ImportFrom, env: Env) -> None:
-    if isinstance(node, cst.Import):
-        for alias in node.names:
-            full = dotted(alias.name)
-            if alias.asname is not None and isinstance(alias.asname.name, cst.Name):
-                env.names[alias.asname.name.value] = Ref(full)
-            else:
-                env.names[full.split(".")[0]] = Ref(full.split(".")[0])
-        return
-    module = "." * len(node.relative) + (dotted(node.module) if node.module is not None else "")
-    if isinstance(node.names, cst.ImportStar):
-        interp.star_imports.append(module)
-        if not module.startswith(("keras", "tensorflow", "numpy", "math", "matplotlib")):
-            interp.forget(list(env.names), env)  # it may bring names of its own in their place
-        return
-    for alias in node.names:
-        name = dotted(alias.name)
-        bound = alias.asname.name if alias.asname is not None else alias.name
-        if isinstance(bound, cst.Name):
-            env.names[bound.value] = Ref(f"{module}.{name}" if module.strip(".") else f"{module}{name}")
-
-
-def dotted(node: cst.BaseExpression) -> str:
-    """Return a dotted name as text."""
-    if isinstance(node, cst.Attribute):
-        return f"{dotted(node.value)}.{node.attr.value}"
-    return node.value if isinstance(node, cst.Name) else ""
+    targets: list[cst.CSTNode] = [node.target]
+    if isinstance(node.target, (cst.Tuple, cst.List)):
+        targets = [element.value for element in node.target.elements]
+    for target in targets:
+        if isinstance(target, cst.Name):
+            env.names.pop(target.value, None)
+        elif isinstance(target, (cst.Subscript, cst.Attribute)):
+            mutate.forget_items(evaluate(interp, target.value, env))
 
 
 def _branches(interp: Interpreter, env: Env, runs: list[Callable[[], str]]) -> str:
@@ -212,7 +203,7 @@ def _for(interp: Interpreter, node: cst.For, env: Env) -> str:
     items = python.iterate(evaluate(interp, node.iter, env))
     with interp.inside(Frame("loop", node)):
         if items is None or len(items) > UNROLL:
-            return _once(interp, node.body, env, lambda: assign(interp, node.target, UNKNOWN, env))
+            return _once(interp, node, env, lambda: assign(interp, node.target, UNKNOWN, env))
         return _unrolled(interp, node, items, env)
 
 
@@ -221,6 +212,9 @@ def _unrolled(interp: Interpreter, node: cst.For, items: list[Value], env: Env) 
     regions, outer = len(interp.uncertain), env.maybe_left
     changed = assigned(node.body)
     for item in items:
+        if interp.spent:
+            _skip(interp, node, env)
+            break
         env.maybe_left = False
         assign(interp, node.target, item, env)
         ended = execute_body(interp, node.body, env)
@@ -243,36 +237,54 @@ def _unrolled(interp: Interpreter, node: cst.For, items: list[Value], env: Env) 
     return execute_body(interp, orelse, env)
 
 
-def _once(interp: Interpreter, body: cst.BaseSuite, env: Env, prepare: Callable[[], None]) -> str:
+def _once(interp: Interpreter, node: cst.For | cst.While, env: Env, prepare: Callable[[], None]) -> str:
     """A loop of unknown length: what it changes is not known, and it may not have been run at all.
 
     The body is followed twice, so that what a round does to the tensors of the round before is seen as well.
     """
-    changed = assigned(body)
+    changed = assigned(node.body)
 
     def run() -> str:
         for _ in range(2):
             interp.forget(changed, env)
             prepare()
-            execute_body(interp, body, env)
+            execute_body(interp, node.body, env)
         interp.forget(changed, env)
         return GO
 
-    return _branches(interp, env, [run, lambda: GO])
+    ended = _branches(interp, env, [run, lambda: GO])
+    if node.orelse is None:
+        return ended
+    orelse = node.orelse.body
+    return _branches(interp, env, [lambda: execute_body(interp, orelse, env), lambda: GO])
 
 
 def _while(interp: Interpreter, node: cst.While, env: Env) -> str:
     evaluate(interp, node.test, env)
     with interp.inside(Frame("loop", node)):
-        return _once(interp, node.body, env, lambda: None)
+        return _once(interp, node, env, lambda: None)
 
 
 def _with(interp: Interpreter, node: cst.With, env: Env) -> str:
+    suppresses = False
     for item in node.items:
         value = evaluate(interp, item.item, env)
+        suppresses = suppresses or (isinstance(value, Made) and value.name == "contextlib.suppress")
+        if isinstance(value, Instance) and value.cls.method("__enter__") is not None:
+            mutate.forget_items(value)
         if item.asname is not None:
             assign(interp, item.asname.name, value if isinstance(value, (Model, Instance)) else UNKNOWN, env)
-    return execute_body(interp, node.body, env)
+    if not suppresses:
+        return execute_body(interp, node.body, env)
+    return _branches(
+        interp, env, [lambda: execute_body(interp, node.body, env), lambda: _broken_off(interp, node, env)]
+    )
+
+
+def _broken_off(interp: Interpreter, node: cst.With | cst.Try | cst.TryStar, env: Env) -> str:
+    """A body that an exception ended somewhere: what it assigns may have been assigned or not."""
+    interp.forget(assigned(node.body), env)
+    return GO
 
 
 def _try(interp: Interpreter, node: cst.Try | cst.TryStar, env: Env) -> str:
@@ -285,7 +297,11 @@ def _try(interp: Interpreter, node: cst.Try | cst.TryStar, env: Env) -> str:
             return ended
 
         def handler(one: Any) -> Callable[[], str]:
-            return lambda: execute_body(interp, one.body, env)
+            def run() -> str:
+                _broken_off(interp, node, env)
+                return execute_body(interp, one.body, env)
+
+            return run
 
         ended = _branches(interp, env, [body, *(handler(one) for one in node.handlers)])
         if node.finalbody is not None:
@@ -317,15 +333,25 @@ def _class(interp: Interpreter, node: cst.ClassDef, env: Env) -> str:
     bases = [evaluate(interp, base.value, env) for base in node.bases]
     body = Env(env)
     execute_body(interp, node.body, body)
-    env.names[node.name.value] = UserClass(node, env, bases, body)
+    made = UserClass(node, env, bases, body)
+    for decorator in reversed(node.decorators):
+        by = evaluate(interp, decorator.decorator, env)
+        if isinstance(by, Function):
+            call(interp, by, Arguments([made]), None)
+    env.names[node.name.value] = made
     return GO
 
 
 def _match(interp: Interpreter, node: cst.Match, env: Env) -> str:
     evaluate(interp, node.subject, env)
     with interp.inside(Frame("branch", node)):
-        runs = [lambda case=case: execute_body(interp, case.body, env) for case in node.cases]
-        return _branches(interp, env, [*runs, lambda: GO])
+        return _branches(interp, env, [*(partial(_case, interp, case, env) for case in node.cases), lambda: GO])
+
+
+def _case(interp: Interpreter, case: cst.MatchCase, env: Env) -> str:
+    for name in assigned(case.pattern):
+        env.names[name] = UNKNOWN
+    return execute_body(interp, case.body, env)
 
 
 _SIMPLE: dict[type[cst.CSTNode], Callable[[Interpreter, Any, Env], None]] = {
@@ -334,8 +360,8 @@ _SIMPLE: dict[type[cst.CSTNode], Callable[[Interpreter, Any, Env], None]] = {
     cst.AugAssign: augment,
     cst.Expr: _expression,
     cst.Assert: _assert,
-    cst.Import: _import,
-    cst.ImportFrom: _import,
+    cst.Import: bind_imports,
+    cst.ImportFrom: bind_imports,
     cst.Global: _scope,
     cst.Nonlocal: _scope,
     cst.Del: _delete,
