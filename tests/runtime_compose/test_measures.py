@@ -13,8 +13,9 @@ import tensorflow as tf
 from sknc.runtime.compose.findings import Finding, findings
 from sknc.runtime.compose.history import mean_history
 from sknc.runtime.compose.measure import measure, told
+from sknc.runtime.compose.report import end
 from sknc.runtime.compose.watch import Use, seen, unwatched, watch
-from sknc.runtime.context import Context
+from sknc.runtime.context import Context, open_block, reset
 from sknc.runtime.data.labels import LabelMap
 from sknc.runtime.data.shares import make_share
 
@@ -197,3 +198,18 @@ def test_what_training_evaluates_by_itself_is_not_the_users_evaluate(network: ke
     assert not seen(context).predicted
     network.evaluate(X, Y, verbose=0)
     assert len(seen(context).evaluated) == 1
+
+
+@pytest.mark.parametrize(("found", "reason"), [(True, "a regression has errors"), (False, "no test data was found")])
+def test_a_figure_that_is_missing_is_explained(
+    found: bool, reason: str, capsys: pytest.CaptureFixture[str], request: pytest.FixtureRequest
+) -> None:
+    request.addfinalizer(reset)
+    context = Context(Path("original.py"), 0, make_share("regression", whole=True), "original", ("acc", "loss"))
+    context.model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(1)])
+    context.model.compile(loss="mse")
+    open_block(context)
+    end({"x_test": X, "y_test": Y.astype("float32")} if found else {})
+    out, err = capsys.readouterr()
+    assert f"skynnet: no accuracy: {reason}" in err
+    assert ("loss: " in out) == found

@@ -41,12 +41,21 @@ def end(namespace: Mapping[str, Any]) -> None:
     for name in context.measures:
         value = context.results.get(_PRINTED[name])
         if value is None:
-            sys.stderr.write(f"skynnet: no {_PRINTED[name]}: {context.results['data']}\n")
+            sys.stderr.write(f"skynnet: no {_PRINTED[name]}: {_missing(context)}\n")
         else:
             sys.stdout.write(f"{_PRINTED[name]}: {value:.4f}\n")
             sys.stdout.flush()
     if isinstance(context, Composition):
         _keep()
+
+
+def _missing(context: Context) -> str:
+    """Say why there is no figure that the marker asks for."""
+    if "rows" not in context.results:
+        return str(context.results["data"])
+    if context.model.compiled:
+        return "a regression has errors (mse, mae), not right answers"
+    return "the model is not compiled"
 
 
 def _measured(context: Context, namespace: Mapping[str, Any]) -> dict[str, Any]:
