@@ -264,7 +264,9 @@ class _Settling:
         elif reading.width is not None and reading.width < count:
             self.fail(codes.NARROW.at(self._output_place(), width=reading.width, requested=count))
         else:
-            return decide.regression(kind, count, reading.width)
+            decision = decide.regression(kind, count, reading.width)
+            labels = kind == "regression" and outputs.multilabel(reading.model, reading.block.begin.measures)
+            return decide.with_labels(decision) if labels else decision
         return None
 
     def _flattened(self, decision: Decision) -> Decision:

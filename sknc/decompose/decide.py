@@ -154,6 +154,12 @@ def patches(kind: Kind, requested: int, height: int | None, width: int | None) -
     return Decision(kind, requested, float(requested), tuple(shares), (), common, cut_output=False, grid=grid)
 
 
+def with_labels(decision: Decision) -> Decision:
+    """Tell the programs that the outputs are labels of their own (a multilabel task)."""
+    shares = tuple(replace(share, arguments={**share.arguments, "labels": True}) for share in decision.shares)
+    return replace(decision, shares=shares, common={**decision.common, "labels": True})
+
+
 def flat_patches(decision: Decision, channels: int) -> Decision:
     """Let the layer that gives an image as one row of numbers give its patch alone.
 

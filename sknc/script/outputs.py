@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from sknc.script.interpreter import Interpreter
@@ -94,6 +95,14 @@ def flat_source(model: Model, layer: Layer) -> int | None:
     while tensor.producer is not layer:
         tensor = tensor.sources[0]
     return tensor.sources[0].last.single
+
+
+def multilabel(model: Model, measures: Iterable[str]) -> bool:
+    """Say whether the outputs are labels of their own, each there or not, of which the accuracy is asked for."""
+    metrics = model.compiled.get("metrics", 3) if model.compiled is not None else None
+    named = [constant(item) for item in metrics.items] if isinstance(metrics, Seq) else []
+    asked = "acc" in measures or any(isinstance(name, str) and "acc" in name for name in named)
+    return asked and (loss_name(model) or "").startswith("binary")
 
 
 def _function_name(value: Value) -> str | None:

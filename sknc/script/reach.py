@@ -15,6 +15,8 @@ from sknc.diagnostics import Diagnostic
 from sknc.diagnostics import codes_script as codes
 from sknc.script.interpreter import Frame, Interpreter
 from sknc.script.markers import Block
+from sknc.script.names import assigned, mentioned
+from sknc.script.values import Function, Instance, Model, UserClass
 
 
 @dataclass(frozen=True)
@@ -24,10 +26,25 @@ class Definition:
     Attributes:
         node: the definition.
         aliases: other names that the block calls it by.
+        derived: whether it derives from a class that is copied, so that it is copied though it may hold no edit.
     """
 
     node: cst.FunctionDef | cst.ClassDef
     aliases: tuple[str, ...] = ()
+    derived: bool = False
+
+
+class _Local(cst.CSTVisitor):
+    """Collects parameters and the names of comprehensions."""
+
+    def __init__(self) -> None:
+        self.found: set[str] = set()
+
+    def visit_Param(self, node: cst.Param) -> None:
+        self.found.add(node.name.value)
+
+    def visit_CompFor(self, node: cst.CompFor) -> None:
+        self.found |= mentioned(node.target)
 
 
 class Reach:
@@ -37,6 +54,7 @@ class Reach:
         self.interp, self.block, self.report = interp, block, report
         self._needed: dict[cst.FunctionDef | cst.ClassDef, set[str]] = {}
         self._refused: set[int] = set()
+        self._derived: set[cst.CSTNode] = set()
         source = interp.source
         self._start, self._end = block.begin.start, block.end.end
         self._definitions = self._visible(source.module.body)
@@ -108,9 +126,9 @@ class Reach:
             if frame.what not in ("call", "class") or self._definition(frame.node) is not definition:
                 continue
             callee = self._constructor(frame) if isinstance(definition, cst.ClassDef) else frame.callee
-            if isinstance(callee, cst.Name):
-                if callee.value != definition.name.value:
-                    names.add(callee.value)
+            if isinstance(callee, cst.Name) and self._derives(definition, frame, callee):
+                return True
+            if isinstance(callee, cst.Name) and self._stands_for(definition, callee, names):
                 return True
             if frame.what == "call" and isinstance(definition, cst.ClassDef):
                 continue
@@ -127,6 +145,38 @@ class Reach:
             self.report(codes.THROUGH_OBJECT.at(place, name=definition.name.value, how=how))
         return False
 
+    def _derives(self, definition: cst.FunctionDef | cst.ClassDef, frame: Frame, callee: cst.Name) -> bool:
+        """Whether what is called is a class that derives from the definition: it gets a copy with the new base."""
+        receiver = frame.function.receiver if frame.function is not None else None
+        made = receiver.instance if isinstance(receiver, Model) else receiver
+        if not isinstance(definition, cst.ClassDef) or not isinstance(made, Instance) or made.cls.node is definition:
+            return False
+        for cls in made.cls.lineage():
+            below = cls.node is not definition and any(base.node is definition for base in cls.lineage())
+            if below and self._definition(cls.node) is cls.node:
+                self._derived.add(cls.node)
+                alias = {callee.value} - {cls.name} if cls is made.cls else set()
+                self._needed.setdefault(cls.node, set()).update(alias)
+        return True
+
+    def _stands_for(self, definition: cst.FunctionDef | cst.ClassDef, callee: cst.Name, names: set[str]) -> bool:
+        """Whether a name by which something is called will stand for its copy; `names` takes it as an alias."""
+        if callee.value == definition.name.value:
+            return True
+        caller = None if self._inside(callee) else self._definition(callee)
+        around: list[cst.CSTNode] = list(self.block.statements) if caller is None else [caller]
+        local = _Local()
+        for node in around:
+            node.visit(local)
+        if callee.value in local.found or any(callee.value in assigned(node) for node in around):
+            # What the name is given comes from somewhere: from the definition's own name, or from what stands for it.
+            return any(definition.name.value in mentioned(node) for node in (*around, *self.block.statements))
+        found = self.interp.globals.get(callee.value)
+        if found is None or (isinstance(found, (Function, UserClass)) and found.node is definition):
+            names.add(callee.value)
+            return True
+        return False
+
     def _constructor(self, frame: Frame) -> cst.BaseExpression | None:
         """How the class was called whose method runs, if the block made the object."""
         if frame.what == "class" or frame.function is None or frame.function.receiver is None:
@@ -138,4 +188,4 @@ class Reach:
     def definitions(self) -> tuple[Definition, ...]:
         """Return what has to be copied, in the order of the text."""
         ordered = sorted(self._needed, key=self.interp.source.span)
-        return tuple(Definition(node, tuple(sorted(self._needed[node]))) for node in ordered)
+        return tuple(Definition(n, tuple(sorted(self._needed[n])), n in self._derived) for n in ordered)
