@@ -213,3 +213,21 @@ def test_a_figure_that_is_missing_is_explained(
     out, err = capsys.readouterr()
     assert f"skynnet: no accuracy: {reason}" in err
     assert ("loss: " in out) == found
+
+
+@pytest.mark.parametrize("kind", ["multiclass", "binary"])
+def test_class_numbers_are_measured_by_a_loss_that_wants_one_hot(network: keras.Model, kind: str) -> None:
+    context = block(kind, 3 if kind == "multiclass" else 2)
+    width = context.share.of or 2
+    if width == 2:
+        inputs = keras.Input((2,))
+        network = keras.Model(inputs, keras.layers.Activation("linear")(inputs))
+    network.compile(loss="categorical_crossentropy")
+    context.model, scaled = network, X[:, :width] / X[:, :width].sum(1, keepdims=True)
+    y = np.minimum(Y, width - 1)
+    context.last_call = {"x": scaled, "y": np.eye(width)[y]}
+    held = scaled.copy()
+    (finding, *_) = findings(context, {"X_train_s": scaled, "X_test_s": held, "y_test": y, "X_test": X})
+    assert finding.name == "X_test_s, y_test"
+    found = measure(context, finding)
+    assert found["loss"] == pytest.approx(-np.log(held[np.arange(4), y]).mean(), rel=1e-5)

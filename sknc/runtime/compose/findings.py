@@ -29,6 +29,7 @@ _RENAMES = (
 )
 _USUAL = ("x_test", "X_test", "test_x", "test_X", "test_images", "test_data", "test_features", "xtest", "Xtest",
           "testX", "X_te", "x_te", "Xte", "xte")  # fmt: skip
+_TARGETS = ("y_test", "Y_test", "test_y", "test_Y", "test_labels", "test_targets", "ytest", "testY", "y_te", "yte")
 _SETS = ("test_ds", "ds_test", "test_dataset", "test_data", "test_set", "test_generator", "test")
 _SEEN = " (the training data)"
 # What stands for "train" in the name of the data to measure on.
@@ -117,8 +118,9 @@ def _alike(call: Mapping[str, Any], namespace: Mapping[str, Any]) -> Iterator[Fi
         x = namespace[name]
         if _is_stream(x):
             yield Finding(name, x, None)
-        elif y_name is not None:
-            other = y_name.replace(old, new)
+            continue
+        # Without a name, the targets are made in the call: fit(x_train, to_categorical(y_train)).
+        for other in _TARGETS if y_name is None else (y_name.replace(old, new),):
             y = namespace.get(other)
             if other != y_name and y is not None and _rows(x) is not None and _rows(x) == _rows(y):
                 yield Finding(f"{name}, {other}", x, y)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..context import Context
-from ..data.arrays import count_rows, map_leaves, tidy
+from ..data.arrays import count_rows, leaves, map_leaves, tidy
 from ..data.labels import LabelMap, as_array, class_ids, is_one_hot
 from ..errors import LabelError, ProgramError
 from .ending import SCORES, UNKNOWN, ending
@@ -44,7 +44,7 @@ def measure(context: Context, finding: Finding) -> dict[str, Any]:
         count = len(predicted)
         values = _scores(context, as_array(y), predicted.astype(np.float64))
         if model.compiled:
-            values["loss"] = _loss(model, _counted(context, y), predicted)
+            values["loss"] = _loss(model, _as_trained(context, _counted(context, y), predicted.shape), predicted)
         for name, value in values.items():
             total[name] = total.get(name, 0.0) + value * count
         rows += count
@@ -126,6 +126,16 @@ def _counted(context: Context, y: Any) -> Any:
     if labels is None or not (labels.names or labels.offset) or is_one_hot(as_array(y), labels.total):
         return y
     return class_ids(labels, y, "test")
+
+
+def _as_trained(context: Context, y: Any, shape: tuple[int, ...]) -> Any:
+    """Return class numbers as one-hot labels where the model was trained on those, as its loss then wants them."""
+    given = context.last_call.get("y")
+    if context.share.kind not in ("multiclass", "binary") or len(shape) != 2 or len(leaves(given)) != 1:
+        return y
+    if not is_one_hot(as_array(leaves(given)[0]), shape[1]) or is_one_hot(as_array(y), shape[1]):
+        return y
+    return np.eye(shape[1], dtype=np.float32)[_classes(context, as_array(y), shape[1])]
 
 
 def _loss(model: Any, y: Any, predicted: Values) -> float:
