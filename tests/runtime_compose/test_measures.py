@@ -231,3 +231,27 @@ def test_class_numbers_are_measured_by_a_loss_that_wants_one_hot(network: keras.
     assert finding.name == "X_test_s, y_test"
     found = measure(context, finding)
     assert found["loss"] == pytest.approx(-np.log(held[np.arange(4), y]).mean(), rel=1e-5)
+
+
+def test_a_model_of_several_outputs_has_a_loss() -> None:
+    inputs = keras.Input((3,))
+    outputs = [keras.layers.Activation("softmax", name="a")(inputs), keras.layers.Dense(1, name="b")(inputs)]
+    context = block()
+    context.model = keras.Model(inputs, outputs)
+    context.model.compile(loss={"a": "sparse_categorical_crossentropy", "b": "mse"})
+    targets = {"a": Y, "b": Y.astype("float32")}
+    found = measure(context, Finding("held", X, targets))
+    loss = context.model.evaluate(X, targets, verbose=0, return_dict=True)["loss"]
+    assert found == {"loss": pytest.approx(loss), "rows": 4, "data": "held"}
+    with pytest.raises(ValueError, match="targets of all outputs"):
+        measure(context, Finding("x_test, y_test", X, Y))
+
+
+@pytest.mark.parametrize("form", ["ids", "column", "one-hot"])
+def test_every_token_of_a_whole_network_counts(form: str) -> None:
+    inputs = keras.Input((2, 3))
+    context = block()
+    context.model = keras.Model(inputs, keras.layers.Activation("linear")(inputs))
+    tokens, ids = X.reshape(2, 2, 3), Y.reshape(2, 2)
+    y = {"ids": ids, "column": ids[..., None], "one-hot": np.eye(3)[ids]}[form]
+    assert measure(context, Finding("it", tokens, y))["accuracy"] == 0.75

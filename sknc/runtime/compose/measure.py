@@ -16,6 +16,7 @@ from ..errors import LabelError, ProgramError
 from .ending import SCORES, UNKNOWN, ending
 from .findings import Finding
 from .state import Composition
+from .watch import unwatched
 
 ROWS = 1024
 Values = NDArray[Any]
@@ -37,6 +38,8 @@ def measure(context: Context, finding: Finding) -> dict[str, Any]:
         ProgramError: The data does not fit the model.
     """
     model = context.model
+    if len(getattr(model, "outputs", None) or ()) > 1:
+        return _of_several_outputs(context, finding)
     total: dict[str, float] = {}
     rows = 0
     for x, y in _batches(finding.x, finding.y):
@@ -51,6 +54,18 @@ def measure(context: Context, finding: Finding) -> dict[str, Any]:
     if not rows:
         raise ValueError("the data holds no row")
     return {**{name: value / rows for name, value in total.items()}, "rows": rows, "data": finding.name}
+
+
+def _of_several_outputs(context: Context, finding: Finding) -> dict[str, Any]:
+    """Measure the loss of a model of several outputs (-m 1 keeps it whole); it has no accuracy of its own."""
+    if not context.model.compiled:
+        raise ValueError("the model has several outputs, and is not compiled")
+    try:
+        with unwatched(context):
+            found = context.model.evaluate(finding.x, finding.y, verbose=0, return_dict=True)
+    except Exception as error:
+        raise ValueError("the data does not give the targets of all outputs") from error
+    return {"loss": float(found["loss"]), "rows": count_rows(tidy(finding.y)), "data": finding.name}
 
 
 def told(context: Context, finding: Finding) -> dict[str, Any]:
@@ -150,13 +165,23 @@ def _scores(context: Context, y: Values, predicted: Values) -> dict[str, float]:
     """Return accuracy, or the errors of a regression."""
     share = context.share
     if share.kind == "multiclass":
-        return {"accuracy": float(np.mean(predicted.argmax(axis=-1) == _classes(context, y, predicted.shape[-1])))}
+        tokens = predicted.ndim > 2
+        right = _token_classes(y, predicted.shape) if tokens else _classes(context, y, predicted.shape[-1])
+        return {"accuracy": float(np.mean(predicted.argmax(axis=-1) == right))}
     if share.kind == "binary" or share.labels:
         return {"accuracy": float(np.mean(_decided(context, predicted) == _truth(y, predicted)))}
     if y.size != predicted.size:
         raise ValueError(f"targets of shape {y.shape} do not fit predictions of shape {predicted.shape}")
     error = predicted - y.reshape(predicted.shape)
     return {"mse": float(np.mean(error**2)), "mae": float(np.mean(np.abs(error)))}
+
+
+def _token_classes(y: Values, shape: tuple[int, ...]) -> Values:
+    """Return the class of each token or pixel; only a whole network (-m 1) has any."""
+    ids: Values = y.argmax(axis=-1) if y.shape == shape else y
+    if ids.size != int(np.prod(shape[:-1])):
+        raise ValueError(f"labels of shape {y.shape} do not fit predictions of shape {shape}")
+    return ids.reshape(shape[:-1])
 
 
 def _classes(context: Context, y: Values, width: int) -> Values:

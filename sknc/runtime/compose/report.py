@@ -54,6 +54,8 @@ def _missing(context: Context) -> str:
     if "rows" not in context.results:
         return str(context.results["data"])
     if context.model.compiled:
+        if len(getattr(context.model, "outputs", None) or ()) > 1:
+            return "the model has several outputs; evaluate() gives the accuracy of each"
         return "a regression has errors (mse, mae), not right answers"
     return "the model is not compiled"
 
