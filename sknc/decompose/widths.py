@@ -66,6 +66,11 @@ class Dim:
             total += coefficient * math.prod(factor or 0 for factor in factors)
         return int(total)
 
+    def either(self, other: Dim) -> Dim:
+        """Return a size that is one of two: it depends on the widths of both, in a way that is not known."""
+        variables = dict.fromkeys((*self.variables, *other.variables))
+        return Dim(tuple((None, (variable,)) for variable in variables) or ((None, ()),))
+
     def __add__(self, other: Dim) -> Dim:
         merged: dict[tuple[int, ...], int | None] = {}
         for coefficient, product in (*self.terms, *other.terms):

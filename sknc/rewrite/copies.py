@@ -38,7 +38,7 @@ def copies(source: Source, reading: BlockReading, edits: Iterable[Edit]) -> list
     indent = indentation(source, reading.block.begin.start)
     for definition in reading.reach:
         mine = [edit for edit in found if holds(source, definition, edit)]
-        if mine or every:
+        if mine or every or definition.derived:
             chunks += _copy(source, definition, mine, indent)
     if not chunks:
         return []
@@ -55,6 +55,9 @@ def _copy(source: Source, definition: Definition, edits: list[Edit], indent: str
     if not chunks[-1].text.endswith((b"\n", b"\r")):
         chunks.append(Chunk(newline))
     name = definition.node.name.value
+    if definition.receiver:
+        bound = f"{indent}{definition.receiver}.{name} = {name}.__get__({definition.receiver})"
+        chunks.append(Chunk(bound.encode() + newline))
     return chunks + [Chunk(f"{indent}{alias} = {name}".encode() + newline) for alias in definition.aliases]
 
 

@@ -147,11 +147,6 @@ class Interpreter:
         self.steps += 1
         return self.steps > STEPS
 
-    @property
-    def spent(self) -> bool:
-        """Whether reading has come to an end."""
-        return self.steps > STEPS
-
     def before(self, statement: cst.CSTNode) -> None:
         """Note that a statement is about to be executed: it may be the first of a block."""
         index = self._first.get(id(statement))
@@ -279,13 +274,18 @@ class Interpreter:
         return one
 
     def _join_tensors(self, one: Tensor, other: Tensor) -> Tensor:
-        base = self.graph.base(one.last)
-        if base is not None and base == self.graph.base(other.last):
-            self.graph.equal(one.last, other.last, "it has the same size on two branches")
-        else:
+        """One of two tensors: sizes that are the same stay equal, others are either of both, which many layers take."""
+        if one.shape is None or other.shape is None or len(one.shape) != len(other.shape):
             for tensor in (one, other):
-                self.fix_value(tensor, "two branches give different sizes")
-        return Tensor(one.shape, one.producer, (one, other))
+                self.fix_value(tensor, "two branches give different shapes")
+            return Tensor(one.shape if one.shape == other.shape else None, one.producer, (one, other))
+        dims = []
+        for left, right in zip(one.shape, other.shape, strict=True):
+            base = self.graph.base(left)
+            if base is not None and base == self.graph.base(right):
+                self.graph.equal(left, right, "it has the same size on two branches")
+            dims.append(left if base == self.graph.base(right) else left.either(right))
+        return Tensor(tuple(dims), one.producer, (one, other))
 
 
 def same(one: Value, other: Value) -> bool:

@@ -26,12 +26,14 @@ class Definition:
     Attributes:
         node: the definition.
         aliases: other names that the block calls it by.
+        receiver: for a method of the class that the block stands in, the name of the object that gets the copy.
         derived: whether it derives from a class that is copied, so that it is copied though it may hold no edit.
     """
 
     node: cst.FunctionDef | cst.ClassDef
     aliases: tuple[str, ...] = ()
     derived: bool = False
+    receiver: str = ""
 
 
 class _Local(cst.CSTVisitor):
@@ -58,9 +60,16 @@ class Reach:
         source = interp.source
         self._start, self._end = block.begin.start, block.end.end
         self._definitions = self._visible(source.module.body)
-        for parent in block.parents:
+        self._receiver = ""
+        self._methods: set[cst.FunctionDef | cst.ClassDef] = set()
+        for parent, inner in zip(block.parents, (*block.parents[1:], None), strict=False):
             if isinstance(parent, (cst.FunctionDef, cst.If, cst.With, cst.Try)):
                 self._definitions += self._visible(parent.body.body)
+            if isinstance(parent, cst.ClassDef) and isinstance(inner, cst.FunctionDef) and inner.params.params:
+                self._receiver = inner.params.params[0].name.value
+                methods = [m for m in self._visible(parent.body.body) if isinstance(m, cst.FunctionDef)]
+                self._methods = {m for m in methods if not m.decorators and "super" not in mentioned(m)}
+                self._definitions += list(self._methods)
 
     def _visible(self, body: object) -> list[cst.FunctionDef | cst.ClassDef]:
         """Definitions of one suite, those in its branches too, which do not hold the block themselves."""
@@ -76,7 +85,8 @@ class Reach:
 
     def _holds_block(self, node: cst.CSTNode) -> bool:
         start, end = self.interp.source.span(node)
-        return start < self._start and self._end <= end
+        # The END marker may be the last line of a suite, which the statement's own span leaves out.
+        return start < self._start and self.interp.source.span(self.block.statements[-1])[1] <= end
 
     def _inside(self, node: cst.CSTNode) -> bool:
         start, end = self.interp.source.span(node)
@@ -125,6 +135,10 @@ class Reach:
         for frame in way:
             if frame.what not in ("call", "class") or self._definition(frame.node) is not definition:
                 continue
+            if definition in self._methods:
+                if self._own_method(definition, frame):
+                    return True
+                continue
             callee = self._constructor(frame) if isinstance(definition, cst.ClassDef) else frame.callee
             if isinstance(callee, cst.Name) and self._derives(definition, frame, callee):
                 return True
@@ -144,6 +158,22 @@ class Reach:
             place = self.interp.source.at(definition.name)
             self.report(codes.THROUGH_OBJECT.at(place, name=definition.name.value, how=how))
         return False
+
+    def _own_method(self, definition: cst.CSTNode, frame: Frame) -> bool:
+        """Whether a method is called as `self.name(...)` on the object whose method holds the block."""
+        callee, function = frame.callee, frame.function
+        named = isinstance(callee, cst.Attribute) and isinstance(callee.value, cst.Name)
+        entry = self.interp.entry_frames.get(self.block.index, ())
+        owner = next((f.function.receiver for f in reversed(entry) if f.function is not None), None)
+        return bool(
+            named
+            and isinstance(callee, cst.Attribute)
+            and isinstance(definition, cst.FunctionDef)
+            and callee.attr.value == definition.name.value
+            and function is not None
+            and owner is not None
+            and function.receiver is owner
+        )
 
     def _derives(self, definition: cst.FunctionDef | cst.ClassDef, frame: Frame, callee: cst.Name) -> bool:
         """Whether what is called is a class that derives from the definition: it gets a copy with the new base."""
@@ -188,4 +218,9 @@ class Reach:
     def definitions(self) -> tuple[Definition, ...]:
         """Return what has to be copied, in the order of the text."""
         ordered = sorted(self._needed, key=self.interp.source.span)
-        return tuple(Definition(n, tuple(sorted(self._needed[n])), n in self._derived) for n in ordered)
+        return tuple(
+            Definition(
+                n, tuple(sorted(self._needed[n])), n in self._derived, self._receiver if n in self._methods else ""
+            )
+            for n in ordered
+        )

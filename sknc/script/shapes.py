@@ -360,8 +360,6 @@ def _group_normalization(interp: Interpreter, layer: Layer, inputs: list[Tensor]
             interp.graph.fix(tensor.last, "the groups of its normalisation are not known")
         elif groups > 1:
             interp.graph.multiple(tensor.last, groups, "the groups of a normalisation divide it")
-        elif groups == -1:
-            continue
     return _first(inputs)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import collections
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -158,8 +159,19 @@ def sknc(
 def start(*arguments: object, **own: str) -> subprocess.Popen[str]:
     """Start sknc; the test ends it."""
     return subprocess.Popen(
-        command(*arguments), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment(**own)
+        command(*arguments),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment(**own),
+        preexec_fn=_default_signals,
     )
+
+
+def _default_signals() -> None:
+    """Undo what a shell's `&` or nohup leaves to its children: signals that are ignored."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
 
 
 def ran(folder: Path) -> dict[str, int]:

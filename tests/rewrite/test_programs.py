@@ -341,3 +341,21 @@ def test_a_block_that_ends_with_return_is_measured_before_it() -> None:
     )
     composer = made.files["compose.py"].decode()
     assert "    skn_runtime.end({**globals(), **locals()}); return model\n" in composer
+
+
+def test_a_builder_method_of_the_class_is_copied_and_bound() -> None:
+    made = compiled(
+        "import sys\nimport keras\nfrom keras.layers import Dense\n\nclass Trainer:\n    def build(self):\n"
+        "        i = h = keras.Input((64,))\n        for u in self.units:\n            h = Dense(u, 'relu')(h)\n"
+        "        return keras.Model(i, Dense(10, 'softmax')(h))\n\n    def train(self, x, y):\n"
+        "        #SKYNNET:BEGIN_MULTICLASS\n        self.model = self.build()\n"
+        "        self.model.compile('adam', 'sparse_categorical_crossentropy')\n        self.model.fit(x, y)\n"
+        "        #SKYNNET:END\n\nt = Trainer()\nt.units = [int(u) for u in sys.argv[1:]]\nt.train(x, y)\n",
+        6,
+    )
+    program = made.files["submodel_00.py"].decode()
+    assert (
+        "            for u in self.units:\n                h = Dense(skn_runtime.width(u, 2), 'relu')(h)\n" in program
+    )
+    assert "        self.build = build.__get__(self)\n        self.model = self.build()\n" in program
+    assert "build.__get__" not in made.files["compose.py"].decode()
