@@ -13,6 +13,8 @@ _WINDOW = 1 << 16
 _WIDEST = 300
 _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b[@-Z\\-_]")
 _CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+# What TensorFlow writes at each start; nothing that a failure is explained by.
+_START = re.compile(r"WARNING: All log messages before absl::InitializeLog\(\)|I0000 [\d:.]+ ")
 _FRAME = re.compile(r'^\s*File "(?P<file>[^"\n]+)", line (?P<line>\d+)')
 
 
@@ -38,8 +40,8 @@ def tail(log: Path, start: int = 0, lines: int = LINES) -> list[str]:
         lines: how many lines at most.
 
     Returns:
-        Lines without escapes, without what a progress bar has overwritten, none of them too wide. Bytes
-        that are not UTF-8 are shown as U+FFFD.
+        Lines without escapes, without what a progress bar has overwritten and what every start of TensorFlow
+        writes, none of them too wide. Bytes that are not UTF-8 are shown as U+FFFD.
     """
     try:
         with open(log, "rb") as file:
@@ -54,7 +56,7 @@ def tail(log: Path, start: int = 0, lines: int = LINES) -> list[str]:
     if first > start and len(shown) > 1:
         # The window opens in the middle of a line.
         del shown[0]
-    kept = [line for line in shown if line]
+    kept = [line for line in shown if line and not _START.match(line)]
     return kept[-lines:]
 
 

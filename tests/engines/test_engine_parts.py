@@ -93,6 +93,12 @@ def test_tail_of_a_log(tmp_path: Path) -> None:
     assert logs.tail(log) == ["end"]
     log.write_bytes(b"a" * 70000)
     assert logs.tail(log) == ["a" * 300 + "..."]
+    log.write_text(
+        "WARNING: All log messages before absl::InitializeLog() is called are written to STDERR\n"
+        "I0000 00:00:1796018591.131931   32375 port.cc:153] oneDNN custom operations are on.\n"
+        "E0000 00:00:1796018591.131932   32375 device.cc:1] no memory\n"
+    )
+    assert logs.tail(log) == ["E0000 00:00:1796018591.131932   32375 device.cc:1] no memory"]
 
 
 def test_the_users_line(tmp_path: Path) -> None:
