@@ -49,6 +49,8 @@ def _site(
     actions = {width.action for width in widths}
     if all(w.action == "keep" or (w.old is not None and w.old == w.new) for w in widths):
         return []
+    if _has_effects(node) and all(width.old is not None for width in widths):
+        return _table(start, end, widths, output_known)
     if actions == {"output"}:
         if output_known:
             return [Edit(start, end, (Hole(OUTPUT),))]
@@ -57,9 +59,29 @@ def _site(
         return [Edit(start, end, (str(widths[0].new),))]
     if actions == {"reduce"}:
         multiple = widths[0].multiple
+        if any(width.multiple != multiple for width in widths) and all(width.new is not None for width in widths):
+            return _table(start, end, widths, output_known)
         extra = f", multiple={multiple}" if multiple > 1 else ""
         return wrap(start, end, "skn_runtime.width(", f", {number(factor)}{extra})")
     return _table(start, end, widths, output_known)
+
+
+class _Effects(cst.CSTVisitor):
+    found = False
+
+    def visit_NamedExpr(self, node: cst.NamedExpr) -> None:
+        self.found = True
+
+    def visit_Call(self, node: cst.Call) -> None:
+        name = node.func.attr if isinstance(node.func, cst.Attribute) else node.func
+        self.found = self.found or (isinstance(name, cst.Name) and name.value in ("pop", "popleft", "next"))
+
+
+def _has_effects(node: cst.BaseExpression) -> bool:
+    """Whether an expression has to stay because it does something: `units.pop()`, `(units := 64)`."""
+    visitor = _Effects()
+    node.visit(visitor)
+    return visitor.found
 
 
 def _table(start: int, end: int, widths: list[Width], output_known: bool) -> list[Edit]:

@@ -38,6 +38,10 @@ def assign(interp: Interpreter, target: cst.CSTNode, value: Value, env: Env) -> 
         instance = owner.instance if isinstance(owner, Model) else owner
         if isinstance(instance, (Instance, UserClass)):
             set_attribute(interp, instance, target.attr.value, value)
+        elif isinstance(owner, (Bound, Made)):
+            # `type(settings).units = 64`, `settings.__class__.units = 64`
+            for changed in [owner.owner] if isinstance(owner, Bound) else owner.args.positional:
+                mutate.forget_items(changed)
     elif isinstance(target, cst.Subscript):
         _set_item(interp, target, value, env)
     elif isinstance(target, cst.StarredElement):

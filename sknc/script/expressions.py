@@ -132,6 +132,8 @@ def attribute(interp: Interpreter, owner: Value, name: str) -> Value:
             return UNKNOWN if instance.loose and isinstance(found, Const) else found
     if isinstance(owner, UserClass):
         found = owner.method(name)
+        if isinstance(found, Const) and owner.derives("Enum", "IntEnum", "StrEnum", "Flag", "IntFlag"):
+            return UNKNOWN  # a member, which is no number
         return found if found is not None else Bound(owner, name)
     if isinstance(owner, (Tensor, Model)):
         shape = tensors.shape_attribute(interp, owner, name)

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from sknc.script.interpreter import Interpreter
-from sknc.script.names import touched
+from sknc.script.names import rebound, touched
 from sknc.script.python import LIMIT, iterate, to_value
 from sknc.script.values import (
     UNKNOWN,
     Arguments,
     Const,
+    Env,
     Function,
     Instance,
     Layer,
@@ -52,6 +53,12 @@ def forget_items(owner: Value, depth: int = 0) -> None:
 
 def forget_touched(function: Function) -> None:
     """A function goes to a library, which may call it: what it changes around itself is not known any more."""
+    for name in rebound(function.node):
+        scope: Env | None = function.env
+        while scope is not None and name not in scope.names:
+            scope = scope.parent
+        if scope is not None and isinstance(scope.names[name], (Const, Size, Seq, Mapping)):
+            scope.names[name] = UNKNOWN
     for name in touched(function.node):
         found = function.env.get(name)
         if found is not None:

@@ -107,3 +107,18 @@ def touched(node: cst.CSTNode) -> set[str]:
     visitor = _Touched()
     node.visit(visitor)
     return visitor.found
+
+
+class _Rebound(cst.CSTVisitor):
+    def __init__(self) -> None:
+        self.found: set[str] = set()
+
+    def visit_Nonlocal(self, node: cst.Nonlocal) -> None:
+        self.found |= {item.name.value for item in node.names}
+
+
+def rebound(node: cst.CSTNode) -> set[str]:
+    """Return the names around a function that it assigns; those of the module are never trusted anyway."""
+    visitor = _Rebound()
+    node.visit(visitor)
+    return visitor.found

@@ -226,8 +226,12 @@ class _Reader:
     def _model(self, fits: list[Event]) -> Model | None:
         place = self.source.place(self.block.begin.start, self.block.begin.end)
         models = list({id(e.target): e.target for e in fits if isinstance(e.target, Model)}.values())
+        # `fit = model.fit` and then `fit(x, y)`: there is no place for the runtime's call.
+        unnamed = [e.node for e in fits if not isinstance(e.node.func, cst.Attribute)]
         if not fits and not self.failed:
             self.error(codes.NO_TRAINING.at(place))
+        elif unnamed:
+            self.error(codes.UNREAD_MODEL.at(self._at(unnamed[0])))
         elif self.whole and fits and len(models) <= 1:
             return models[0] if models else self._unread(fits)
         elif not models:

@@ -13,7 +13,7 @@ from sknc.script.assignments import assign, augment
 from sknc.script.calls import call
 from sknc.script.expressions import defaults, evaluate
 from sknc.script.imports import bind_imports
-from sknc.script.interpreter import Frame, Interpreter
+from sknc.script.interpreter import STEPS, Frame, Interpreter
 from sknc.script.names import assigned, mentioned, mentions
 from sknc.script.values import (
     UNKNOWN,
@@ -25,6 +25,7 @@ from sknc.script.values import (
     Made,
     Model,
     Ref,
+    Seq,
     UserClass,
     Value,
 )
@@ -33,6 +34,8 @@ GO, LEAVE, BREAK, CONTINUE = "go", "leave", "break", "continue"
 """How a suite ended: it ran through, it left the function, or it left the round of a loop."""
 
 UNROLL = 300
+LOOP_STEPS = STEPS // 4
+"""How many expressions are looked at in one loop, so that a long one leaves something for what follows it."""
 
 
 def execute_body(interp: Interpreter, body: cst.BaseSuite, env: Env) -> str:
@@ -107,6 +110,9 @@ def _small(interp: Interpreter, node: cst.BaseSmallStatement, env: Env) -> str:
 def _assign(interp: Interpreter, node: cst.Assign, env: Env) -> None:
     before = interp.peeks
     value = evaluate(interp, node.value, env)
+    if isinstance(value, Seq) and _used_up(node.value):
+        value = Seq(value.items, True)
+        mutate.forget_items(value)
     names = {t.target.value for t in node.targets if isinstance(t.target, cst.Name)}
     if interp.peeks > before and interp.block is not None:
         interp.peeked |= names
@@ -114,6 +120,12 @@ def _assign(interp: Interpreter, node: cst.Assign, env: Env) -> None:
         interp.peeked -= names
     for target in node.targets:
         assign(interp, target.target, dialect.width(interp, target.target, node.value, value), env)
+
+
+def _used_up(node: cst.BaseExpression) -> bool:
+    """Whether an expression gives something that can be iterated once: behind a name nobody knows what is left."""
+    called = node.func.value if isinstance(node, cst.Call) and isinstance(node.func, cst.Name) else ""
+    return isinstance(node, cst.GeneratorExp) or called in ("zip", "enumerate", "reversed")
 
 
 def _annotated(interp: Interpreter, node: cst.AnnAssign, env: Env) -> None:
@@ -210,9 +222,9 @@ def _for(interp: Interpreter, node: cst.For, env: Env) -> str:
 def _unrolled(interp: Interpreter, node: cst.For, items: list[Value], env: Env) -> str:
     """A loop over known elements, round by round."""
     regions, outer = len(interp.uncertain), env.maybe_left
-    changed = assigned(node.body)
+    changed, most = assigned(node.body), interp.steps + LOOP_STEPS
     for item in items:
-        if interp.spent:
+        if interp.steps > most:
             _skip(interp, node, env)
             break
         env.maybe_left = False

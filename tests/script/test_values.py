@@ -34,7 +34,7 @@ KNOWN = {
     "chained": ("a = b = 64", "b", "32"),
     "tuple": ("a, (b, c) = 1, (2, 64)", "c", "32"),
     "starred": ("a, *b = 1, 64, 2", "b[0]", "32"),
-    "walrus": ("", "(n := 64)", "32"),
+    "walrus": ("", "(n := 64)", None),
     "augmented": ("u = 8\nu *= 8", "u", "32"),
     "list": ("sizes = [64, 32]", "sizes[0]", "32"),
     "negative index": ("sizes = [32, 64]", "sizes[-1]", "32"),
