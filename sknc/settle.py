@@ -168,7 +168,7 @@ class _Settling:
         if mixed is not None:
             self.fail(codes_script.TWO_ROLES.at(self.source.at(mixed)))
             return None
-        self._tell(settled, solved)
+        self._tell(solved)
         return settled
 
     def _rule(self) -> str | None:
@@ -333,7 +333,7 @@ class _Settling:
             self.fail(codes_script.EPOCHS_UNSEEN.at(self.source.at(hidden[0].node)))
         return decision.factor
 
-    def _tell(self, settled: Settled, solved: dict[int, Width]) -> None:
+    def _tell(self, solved: dict[int, Width]) -> None:
         """Say which layers keep their size, and why."""
         mine = {v: w for v, w in solved.items() if v in self.reading.slots}
         kept = [(v, w) for v, w in mine.items() if w.action == "keep" and v != self.reading.output]
