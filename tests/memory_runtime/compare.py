@@ -39,7 +39,11 @@ def in_pieces(model: Any, mode: str, pool: Any) -> int:
     assert graph is not None
     count = len(graph.steps)
     sizes = [3] * (count // 3) + ([count % 3] if count % 3 else [])
-    model.call = Runner(graph, sizes, [mode] * (len(sizes) - 1) + ["keep"], pool)
+    parts = None
+    if mode == "nested":
+        mode, sizes = "recompute", [5] * (count // 5) + ([count % 5] if count % 5 else [])
+        parts = [(2, 2, 1) if size == 5 else () for size in sizes]
+    model.call = Runner(graph, sizes, [mode] * (len(sizes) - 1) + ["keep"], pool, parts)
     return len(sizes)
 
 
@@ -76,8 +80,8 @@ def main(names: list[str]) -> None:
     pool = DiskPool()
     for number, name in enumerate(names):
         plain = trained(name, "plain", None)
-        # Some from the disk as well: a run costs seconds.
-        for mode in ("recompute", "spill") if number % 5 == 0 else ("recompute",):
+        # Some from the disk as well, some part by part: a run costs seconds.
+        for mode in ("recompute", *({0: ["spill"], 1: ["nested"]}.get(number % 4, []))):
             ours = trained(name, mode, pool)
             moved = float(max(np.max(np.abs(g)) for g in plain["gradients"]))
             differences = {key: largest(plain[key], ours[key]) for key in plain if key != "segments"}

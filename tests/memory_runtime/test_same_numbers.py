@@ -40,11 +40,14 @@ def test_gradients_weights_and_state_are_those_of_plain_keras(rows: list[dict[st
     for row in mine:
         assert row["segments"] >= 2
         assert row["gradient"] > 1e-3, "there was something to compare"
-        allowed = 1e-6 * max(1.0, row["gradient"]) if name in ROUNDED else 0.0
+        # Part by part, shared layers have more sums of their own.
+        rounded = name in ROUNDED or row["mode"] == "nested"
+        allowed = 1e-6 * max(1.0, row["gradient"]) if rounded else 0.0
         for what in ("losses", "gradients", "weights"):
             assert row[what] <= allowed, (what, row)
-        assert row["state"] <= (1e-8 if name == "shared" else 0.0), row
+        assert row["state"] <= (1e-6 if rounded else 0.0), row
 
 
-def test_spilling_was_compared_too(rows: list[dict[str, Any]]) -> None:
-    assert sum(row["mode"] == "spill" for row in rows) >= 3
+@pytest.mark.parametrize("mode", ["spill", "nested"])
+def test_the_other_modes_were_compared_too(rows: list[dict[str, Any]], mode: str) -> None:
+    assert sum(row["mode"] == mode for row in rows) >= 3

@@ -7,12 +7,11 @@ the others recomputed or spilled. An estimate orders them; what is chosen was tr
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from ..errors import InfeasibleBudget
 from ..units import format_size
-from .cuts import Chain, Partition, partitions
+from .candidates import FAMILIES, Candidate, candidates, chain_of
 from .flatten import FlatGraph
 from .plans import KEEP, RECOMPUTE, SPILL, Plan, PlannedSegment
 from .predicting import Peak, Predictor
@@ -20,125 +19,7 @@ from .purity import kept_steps
 from .runner import Runner
 from .spill import TracedPool
 
-# Writing and reading a byte against computing it again, roughly.
-_SPILL_COST = 4.0
 _MOST_TRACED = 6
-_KEPT_CHOICES = 12
-
-
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """A plan that may be tried.
-
-    Attributes:
-        sizes: steps of each segment.
-        modes: of each segment.
-        weights: bytes that each segment makes in all.
-        made: bytes that each segment hands on.
-    """
-
-    sizes: tuple[int, ...]
-    modes: tuple[str, ...]
-    weights: tuple[int, ...]
-    made: tuple[int, ...]
-
-    @property
-    def cost(self) -> float:
-        """How much is done again, in bytes."""
-        rows = zip(self.modes, self.weights, self.made, strict=True)
-        return sum(
-            (mode != KEEP) * weight + (mode == SPILL) * _SPILL_COST * made for mode, weight, made in rows
-        ) + 1e-6 * len(self.sizes)
-
-    @property
-    def family(self) -> str:
-        """What estimates of it have in common with those of others."""
-        return next((mode for mode in self.modes if mode != KEEP), KEEP)
-
-    def held(self, factor: float) -> float:
-        """Estimates what is held besides variables and the like at the worst moment.
-
-        Args:
-            factor: what a segment holds while it runs backward, for each byte that it makes.
-        """
-        spilled = SPILL in self.modes
-        passed, worst, kept = 0.0, 0.0, 0.0
-        for mode, weight, made in zip(self.modes, self.weights, self.made, strict=True):
-            if mode == KEEP:
-                kept += factor * weight
-                worst = max(worst, passed + kept)
-                continue
-            worst = max(worst, passed + kept + factor * weight + (made if spilled else 0))
-            passed += 0 if spilled else made
-        return max(worst, passed + kept)
-
-
-def chain_of(graph: FlatGraph, batch: int) -> Chain:
-    """Returns a network as arithmetic sees it.
-
-    Args:
-        graph: the flat graph.
-        batch: samples in a batch.
-    """
-    last = {key: len(graph.steps) for key in graph.outputs}
-    for place, step in reversed(list(enumerate(graph.steps))):
-        for _, key in step.reads:
-            last.setdefault(key, place)
-    weights, tensors = [], []
-    for place, step in enumerate(graph.steps):
-        sizes = [0 if step.enters else graph.size(key, batch) for key in step.makes]
-        weights.append(sum(sizes))
-        tensors += [(place, last.get(key, place), size) for key, size in zip(step.makes, sizes, strict=True)]
-    return Chain(tuple(weights), tuple(tensors))
-
-
-def _isolated(found: Partition, chain: Chain, alone: frozenset[int]) -> tuple[list[int], list[int], list[bool]]:
-    """Splits segments so that some steps stand alone: sizes, starts, and which ones are alone."""
-    sizes: list[int] = []
-    single: list[bool] = []
-    start = 0
-    for size in found.sizes:
-        run = 0
-        for place in range(start, start + size):
-            if place in alone:
-                sizes += [run, 1] if run else [1]
-                single += [False, True] if run else [True]
-                run = 0
-            else:
-                run += 1
-        if run:
-            sizes.append(run)
-            single.append(False)
-        start += size
-    starts = [sum(sizes[:number]) for number in range(len(sizes))]
-    return sizes, starts, single
-
-
-def candidates(chain: Chain, alone: frozenset[int], spill: bool) -> list[Candidate]:
-    """Returns the plans that may be tried.
-
-    Args:
-        chain: the network.
-        alone: places of steps that must not be run a second time.
-        spill: whether the disk may be used.
-    """
-    result = []
-    for found in partitions(chain):
-        sizes, starts, single = _isolated(found, chain, alone)
-        weights = [sum(chain.weights[start : start + size]) for start, size in zip(starts, sizes, strict=True)]
-        made = [0] * len(sizes)
-        owner = [number for number, size in enumerate(sizes) for _ in range(size)]
-        for at, last, size in chain.tensors:
-            if last >= starts[owner[at]] + sizes[owner[at]]:
-                made[owner[at]] += size
-        count = len(sizes)
-        kept = sorted({1, *(round(count * part / _KEPT_CHOICES) for part in range(1, _KEPT_CHOICES))} - {count})
-        for mode in (RECOMPUTE, SPILL) if spill else (RECOMPUTE,):
-            for tail in kept if count > 1 else []:
-                modes = [KEEP if lone or n >= count - tail else mode for n, lone in enumerate(single)]
-                if any(one != KEEP for one in modes):
-                    result.append(Candidate(tuple(sizes), tuple(modes), tuple(weights), tuple(made)))
-    return result
 
 
 class Chooser:
@@ -196,13 +77,14 @@ class Chooser:
 
     def _last_resort(self, options: Sequence[Candidate], room: int) -> Candidate | None:
         """Tries the smallest plans of each family, so that what is refused was really looked at."""
-        for _ in range(2):
-            for family in (RECOMPUTE, SPILL):
-                left = [option for option in options if option.family == family and option not in self.traced]
-                if left:
-                    tried = min(left, key=lambda option: (self._estimate(option), option.cost))
-                    if self._trace(tried).bytes <= room:
-                        return tried
+        for family in (*FAMILIES, None):
+            # The last try is where least was held so far.
+            least = min(self.traced, key=lambda option: self.traced[option].bytes).family if family is None else family
+            left = [option for option in options if option.family == least and option not in self.traced]
+            if left:
+                tried = min(left, key=lambda option: (self._estimate(option), option.cost))
+                if self._trace(tried).bytes <= room:
+                    return tried
         return None
 
     def _refusal(self, budget: int) -> InfeasibleBudget:
@@ -231,9 +113,9 @@ class Chooser:
         if option is None:
             return self.predictor.peak(self.graph, self.chain.weights, 0)
         rows = list(zip(option.modes, option.weights, option.made, strict=True))
-        running = max(weight for mode, weight, _ in rows if mode != KEEP)
+        running = max(weight for mode, weight, _ in rows if mode != KEEP)  # parts of a segment are not looked into
         kept = [weight if mode == KEEP else made if mode == RECOMPUTE else 0 for mode, weight, made in rows]
-        with obeying(Runner(self.graph, option.sizes, option.modes, TracedPool())):
+        with obeying(Runner(self.graph, option.sizes, option.modes, TracedPool(), option.parts)):
             peak = self.predictor.peak(self.graph, kept, running)
         # A tensor stays until its file is written, which takes longer than the prediction knows.
         waiting = max((made for mode, _, made in rows if mode == SPILL), default=0)
@@ -244,10 +126,11 @@ class Chooser:
         sizes = option.sizes if option else (count,)
         modes = option.modes if option else (KEEP,)
         made = option.made if option else (0,)
+        parts = option.parts if option else ((),)
         segments, start = [], 0
-        for size, mode, handed in zip(sizes, modes, made, strict=True):
+        for size, mode, handed, own in zip(sizes, modes, made, parts, strict=True):
             steps = self.graph.steps[start : start + size]
-            segments.append(PlannedSegment(steps[0].name, steps[-1].name, size, mode, handed))
+            segments.append(PlannedSegment(steps[0].name, steps[-1].name, size, mode, handed, own))
             start += size
         return Plan(
             self.graph.model.name,

@@ -27,6 +27,8 @@ class PlannedSegment:
         mode: 'keep' holds all that its backward pass needs; 'recompute' holds its inputs and runs it again;
             'spill' does so as well, and its inputs are on disk meanwhile.
         made_bytes: what it hands to later segments.
+        parts: sizes of the parts in which it is run again, each of them a third time; empty where it is run again
+            in one go.
     """
 
     first: str
@@ -34,6 +36,7 @@ class PlannedSegment:
     steps: int
     mode: str
     made_bytes: int = 0
+    parts: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +89,9 @@ class Plan:
             return f"{start}; everything fits, nothing is recomputed"
         words = {RECOMPUTE: "recomputed", SPILL: "recomputed from disk"}
         parts = [f"{counts[mode]} {words[mode]}" for mode in words if counts[mode]]
-        return f"{start}; of {len(self.segments)} segments {' and '.join(parts)}"
+        nested = sum(bool(segment.parts) for segment in self.segments)
+        twice = f" ({nested} of them part by part)" if nested else ""
+        return f"{start}; of {len(self.segments)} segments {' and '.join(parts)}{twice}"
 
     def as_json(self) -> dict[str, Any]:
         """Returns the plan as plain values."""
@@ -106,7 +111,10 @@ def read_plan(path: Path) -> Plan:
         content = json.loads(path.read_text(encoding="utf-8"))
         if content.pop("schema") != SCHEMA:
             raise PlanError(f"'{path}' is a plan of another version of sknc")
-        segments = tuple(PlannedSegment(**segment) for segment in content.pop("segments"))
+        segments = tuple(
+            PlannedSegment(**{**segment, "parts": tuple(segment.get("parts", ()))})
+            for segment in content.pop("segments")
+        )
         plan = Plan(**content, segments=segments)
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise PlanError(f"'{path}' is no memory plan: {error}") from error
@@ -129,7 +137,7 @@ def check_plan(plan: Plan, names: Sequence[str]) -> None:
     place = 0
     for segment in plan.segments:
         end = place + segment.steps
-        if segment.steps < 1 or end > len(names):
+        if segment.steps < 1 or end > len(names) or (segment.parts and sum(segment.parts) != segment.steps):
             break
         if (segment.first, segment.last) != (names[place], names[end - 1]):
             raise PlanError(

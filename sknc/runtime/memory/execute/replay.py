@@ -6,7 +6,7 @@ nothing is assigned twice.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -68,6 +68,7 @@ def replay(
     mapping: Sequence[tuple[Any, Any]],
     cast: str | None,
     context: Context,
+    run: Callable[[dict[int, Any]], None] | None = None,
 ) -> Outcome:
     """Runs steps without any side effect.
 
@@ -78,6 +79,7 @@ def replay(
         mapping: variables and the values that they have meanwhile.
         cast: the type that variables are cast to outside of layers.
         context: `training` and other arguments that the model hands to its layers.
+        run: runs the steps in another way, given the inputs; it need not be known then whose the losses are.
 
     Returns:
         Their tensors, and what they would have changed.
@@ -88,7 +90,10 @@ def replay(
     scope = recording_scope(mapping)
     losses: list[tuple[Any, Any]] = []
     with autocast(cast), scope:
-        for step in steps:
+        if run is not None:
+            run(values)
+            losses = [(None, loss) for loss in scope.losses]
+        for step in steps if run is None else ():
             before = len(scope.losses)
             step.run(values, context)
             losses += [(step.operation, loss) for loss in scope.losses[before:]]

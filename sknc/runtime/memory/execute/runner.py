@@ -20,11 +20,19 @@ class Runner:
         sizes: the number of steps of each segment.
         modes: for each segment KEEP, RECOMPUTE or SPILL.
         pool: where the inputs of a spilled segment are meanwhile.
+        parts: for each segment the sizes of its parts, see `make_segments`.
     """
 
-    def __init__(self, graph: FlatGraph, sizes: Sequence[int], modes: Sequence[str], pool: Any = None) -> None:
+    def __init__(
+        self,
+        graph: FlatGraph,
+        sizes: Sequence[int],
+        modes: Sequence[str],
+        pool: Any = None,
+        parts: Sequence[Sequence[int]] | None = None,
+    ) -> None:
         self.graph = graph
-        self.segments = make_segments(graph, sizes)
+        self.segments = make_segments(graph, sizes, parts)
         self.modes = tuple(modes)
         self.pool = pool
 

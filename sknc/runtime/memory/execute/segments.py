@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ...errors import ProgramError
@@ -25,20 +25,40 @@ class Segment:
         steps: in order.
         reads: keys that come from before.
         makes: keys that are read afterwards, or are outputs of the model.
+        parts: segments that it consists of, where its second run keeps only what goes from one to the next and
+            each of them is run a third time.
     """
 
     steps: tuple[Step, ...]
     reads: tuple[int, ...]
     makes: tuple[int, ...]
+    parts: tuple[Segment, ...] = ()
 
 
-def make_segments(graph: FlatGraph, sizes: Sequence[int]) -> list[Segment]:
+def make_segments(
+    graph: FlatGraph, sizes: Sequence[int], parts: Sequence[Sequence[int]] | None = None
+) -> list[Segment]:
     """Returns the segments of a graph.
 
     Args:
         graph: the flat graph.
         sizes: the number of steps of each segment; they add up to all steps.
+        parts: for each segment the sizes of its own parts, which add up to it; none for one that has none.
+
+    Raises:
+        ValueError: sizes do not add up.
     """
+    whole = _cut(graph, sizes)
+    for number, own in enumerate(parts or ()):
+        if own:
+            if sum(own) != sizes[number]:
+                raise ValueError(f"parts of {sum(own)} steps for a segment of {sizes[number]}")
+            inner = _cut(graph, [*sizes[:number], *own, *sizes[number + 1 :]])
+            whole[number] = replace(whole[number], parts=tuple(inner[number : number + len(own)]))
+    return whole
+
+
+def _cut(graph: FlatGraph, sizes: Sequence[int]) -> list[Segment]:
     if sum(sizes) != len(graph.steps):
         raise ValueError(f"segments of {sum(sizes)} steps for a network of {len(graph.steps)}")
     last_reader = {key: len(graph.steps) for key in graph.outputs}
@@ -146,10 +166,20 @@ class _Run:
             "at every call; they cannot be run a second time"
         )
 
-    def _replayed(self, inputs: Any, weights: Any, others: Any, masks: Any, states: Any) -> Outcome:
+    def _replayed(
+        self, inputs: Any, weights: Any, others: Any, masks: Any, states: Any, in_parts: bool = False
+    ) -> Outcome:
         values = {**dict(zip(self.floats, inputs, strict=True)), **others}
         mapping = [*zip(self.trained, weights, strict=True), *states]
-        return replay(self.segment.steps, values, masks, mapping, self.cast, self.context)
+        run = self._run_parts if in_parts else None
+        return replay(self.segment.steps, values, masks, mapping, self.cast, self.context, run)
+
+    def _run_parts(self, values: dict[int, Any]) -> None:
+        *first, last = self.segment.parts
+        for part in first:
+            run_recomputed(part, values, self.context, Held())
+        # The last one's backward pass comes right after it: nothing is gained by freeing what it holds.
+        run_plainly(last, values, self.context)
 
     def _results(self, outcome: Outcome) -> list[Any]:
         return [*(outcome.values[key] for key in self.made), *(loss for _, loss in outcome.losses)]
@@ -199,7 +229,8 @@ class _Run:
             states = [(variable, tf.identity(value)) for variable, value in self.states]
         with tf.GradientTape(watch_accessed_variables=False) as tape:
             tape.watch([*inputs, *again, *variables])
-            results = self._results(self._replayed(inputs, again, others, masks, states))
+            outcome = self._replayed(inputs, again, others, masks, states, in_parts=bool(self.segment.parts))
+            results = self._results(outcome)
         found = tape.gradient(results, [*inputs, *again, *variables], output_gradients=list(upstream))
         return self._together(found, len(inputs) + len(again))
 
