@@ -91,6 +91,8 @@ def _check(prepared: Prepared, folder: Path, format_name: str) -> None:
     if format_name == "json":
         differences = [{"file": each.file, "what": each.what} for each in found]
         click.echo(json.dumps({"schema": 1, "folder": str(folder), "differences": differences}, indent=2))
+    elif not folder.is_dir():
+        click.echo(f"{folder} does not exist; a split would write it", err=True)
     elif found:
         for each in found:
             click.echo(f"{folder / each.file}: {each.what}", err=True)

@@ -391,8 +391,3 @@ class _Solver:
             return Width(slot.base, self._value(group.derived), "derived")
         new = None if slot.base is None else reduce_width(slot.base, self.factor, group.multiple)
         return Width(slot.base, new, "reduce", multiple=group.multiple)
-
-
-def smallest_reduced(widths: Iterable[Width]) -> int | None:
-    """Return the smallest width that is reduced, which caps the factor (3.1)."""
-    return min((w.old for w in widths if w.action == "reduce" and w.old is not None), default=None)

@@ -93,6 +93,8 @@ def in_header(event: Event) -> bool:
     """Say whether a training stands in the head of a compound statement, on something that is not a plain name."""
     assert isinstance(event.node.func, cst.Attribute)
     owner = event.node.func.value
+    if event.node.func.lpar:
+        return True
     return isinstance(owner, cst.Attribute) and not isinstance(event.statement, cst.BaseSmallStatement)
 
 

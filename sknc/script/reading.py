@@ -355,6 +355,8 @@ def _dense_only(model: Model) -> bool:
     known = [
         layer.name in (*LAYERS, "Input") and layer.name not in NOT_DENSE for layer in every if isinstance(layer, Layer)
     ]
+    if any(isinstance(layer, Model) and layer.loaded for layer in every):
+        return False
     return all(known) and not any(isinstance(layer, Instance) and layer.cls.derives("Layer") for layer in every)
 
 

@@ -11,7 +11,7 @@ ROOT = Path(__file__).resolve().parents[2]
 SOURCES = sorted((ROOT / "sknc").rglob("*.py"))
 RUNTIME = sorted((ROOT / "sknc" / "runtime").rglob("*.py"))
 ALLOWED = frozenset(sys.stdlib_module_names) | {"numpy", "keras", "tensorflow"}
-PROCESSES = frozenset({"__main__.py", "launcher.py"})  # what starts a process may end it
+PROCESSES = frozenset({"__main__.py", "launcher.py", "child.py", "measure.py"})  # what starts a process may end it
 UNFINISHED = re.compile(r"\b(TODO|FIXME|XXX|NotImplementedError)\b|pytest\.(mark\.)?(skip|xfail)")
 
 
