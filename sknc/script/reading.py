@@ -114,7 +114,8 @@ def _interpret(source: Source, markers: Markers, found: list[Diagnostic]) -> Int
         source, markers.blocks, markers.keeps, dialect={i: n for i, n in names.items() if n is not None}
     )
     shared = _Globals()
-    source.module.visit(shared)
+    if b"global" in source.buffer:  # a pass over a long tree takes a tenth of a second
+        source.module.visit(shared)
     interp.shared_names = frozenset(shared.found)
     execute(interp, list(source.module.body), interp.globals)
     for block in markers.blocks:
@@ -158,7 +159,8 @@ class _FileName(cst.CSTVisitor):
 
 def _file_name(source: Source) -> Iterable[Diagnostic]:
     visitor = _FileName()
-    source.module.visit(visitor)
+    if b"__file__" in source.buffer:
+        source.module.visit(visitor)
     return [codes.FILE_NAME.at(source.at(node)) for node in visitor.found[:1]]
 
 
