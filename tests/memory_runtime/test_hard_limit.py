@@ -46,7 +46,7 @@ def test_a_net_that_plain_keras_cannot_train_is_trained(tmp_path: Path) -> None:
     assert "failed" not in ours, ours
     assert ours["made"] == {"memory_limit": f"TF_CPU_BFC_MEM_LIMIT_IN_MB={LIMIT}"}
     assert len(ours["losses"]) == 3
-    assert ours["peak"] <= ours["planned"] <= LIMIT * 2**20
+    assert ours["planned"] <= LIMIT * 2**20 and ours["peak"] <= min(LIMIT * 2**20, 1.1 * ours["planned"])
     assert not list(tmp_path.glob(f"{PREFIX}*"))
 
 
