@@ -116,7 +116,8 @@ def test_a_sequence_is_read_in_order_without_shuffle_and_by_its_workers(begin, d
         given = Sequence((x, y), workers=workers)
         skn_runtime.fit(model, given, shuffle=False, verbose=0)
         assert model.seen.rows() == EXPECTED
-    assert len(given.threads) > 2
+    # How many of the four get something to do is up to the scheduler; one beside the main thread at least.
+    assert len(given.threads) > 1
 
 
 INFINITE: dict[str, Callable[[tuple[Any, ...]], Any]] = {
