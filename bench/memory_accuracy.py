@@ -1,28 +1,49 @@
 """Predicted against measured: the peak that TensorFlow's allocator shows, network by network.
 
-    python bench/memory_accuracy.py measure -o results.jsonl [--allocator bfc] [--networks mlp unet]
-    [--batches 8] python bench/memory_accuracy.py table results.jsonl
+    python bench/memory_accuracy.py measure -o results.jsonl [--allocator bfc] [--networks mlp unet] [--batches 8]
+    python bench/memory_accuracy.py table results.jsonl
 
 `measure` trains each network for 13 steps in a process of its own, records the allocator's peak in each of
-the last ten, and predicts the same step from a trace. What the results file already has is not measured
-again. `table` prints Markdown.
+the last ten, and predicts the same step from a trace, in another process. What the results file already has is not
+measured again. Two children at a time prepare and predict; while one trains, nothing else of the benchmark runs.
+`table` prints Markdown.
 """
 
 from __future__ import annotations
 
 import argparse
-import gc
+import contextlib
+import fcntl
 import json
 import os
 import statistics
 import subprocess
 import sys
-from collections.abc import Iterable
+import tempfile
+import threading
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 MIB = 2**20
 WARM_UP, MEASURED = 3, 10
+QUIET = Path(tempfile.gettempdir()) / "sknc_memory_accuracy"
+
+
+@contextlib.contextmanager
+def alone(exclusive: bool) -> Iterator[None]:
+    """Waits until nobody measures, or, to measure, until nobody does anything."""
+    with Path(f"{QUIET}.gate").open("w") as gate, Path(f"{QUIET}.lock").open("w") as lock:
+        fcntl.flock(gate, fcntl.LOCK_EX)
+        if not exclusive:
+            fcntl.flock(gate, fcntl.LOCK_UN)
+        fcntl.flock(lock, fcntl.LOCK_EX if exclusive else fcntl.LOCK_SH)
+        if not exclusive:
+            yield
+            return
+        fcntl.flock(gate, fcntl.LOCK_UN)
+        yield
 
 
 def measure(name: str, batch: int, optimizer: str, policy: str) -> dict[str, Any]:
@@ -31,18 +52,21 @@ def measure(name: str, batch: int, optimizer: str, policy: str) -> dict[str, Any
     import tensorflow as tf
     from memory_networks import build
 
-    keras.config.set_dtype_policy(policy)
-    model, shape = build(name)
-    model.compile(optimizer=optimizer, loss="sparse_categorical_crossentropy", jit_compile=False)
-    x, y = tf.random.normal((batch, *shape)), tf.zeros((batch,), tf.int32)
-    batches = iter(tf.data.Dataset.from_tensors((x, y)).repeat())
-    model.make_train_function()
-    peaks = []
-    for step in range(WARM_UP + MEASURED):
-        tf.config.experimental.reset_memory_stats("CPU:0")
+    with alone(False):
+        keras.config.set_dtype_policy(policy)
+        model, shape = build(name)
+        model.compile(optimizer=optimizer, loss="sparse_categorical_crossentropy", jit_compile=False)
+        x, y = tf.random.normal((batch, *shape)), tf.zeros((batch,), tf.int32)
+        batches = iter(tf.data.Dataset.from_tensors((x, y)).repeat())
+        model.make_train_function()
         model.train_function(batches)
-        if step >= WARM_UP:
-            peaks.append(int(tf.config.experimental.get_memory_info("CPU:0")["peak"]))
+    peaks = []
+    with alone(True):
+        for step in range(1, WARM_UP + MEASURED):
+            tf.config.experimental.reset_memory_stats("CPU:0")
+            model.train_function(batches)
+            if step >= WARM_UP:
+                peaks.append(int(tf.config.experimental.get_memory_info("CPU:0")["peak"]))
     return {"name": name, "batch": batch, "opt": optimizer, "policy": policy, "peaks": peaks}
 
 
@@ -53,26 +77,27 @@ def predict(row: dict[str, Any], allocator: str) -> dict[str, int]:
 
     from sknc.runtime.memory.tensorflow import ModelSubjects
 
-    keras.config.set_dtype_policy(row.get("policy", "float32"))
-    model, shape = build(row["name"])
-    given = None if getattr(model, "inputs", None) else shape
-    found = ModelSubjects(model, row["name"], row["opt"], allocator, given)(row["batch"])
+    with alone(False):
+        keras.config.set_dtype_policy(row.get("policy", "float32"))
+        model, shape = build(row["name"])
+        given = None if getattr(model, "inputs", None) else shape
+        found = ModelSubjects(model, row["name"], row["opt"], allocator, given)(row["batch"])
     return {"scheduled": found.scheduled_peak, "reserve": found.reserve}
 
 
 def child(arguments: argparse.Namespace) -> None:
     """One measurement or one prediction, in a process of its own."""
     row = json.loads(arguments.row)
-    if "peaks" not in row:
+    if "peaks" in row:
+        row.update(predict(row, arguments.allocator))
+    else:
         row = measure(row["name"], row["batch"], row["opt"], row["policy"])
-        gc.collect()
-    row.update(predict(row, arguments.allocator))
     print(json.dumps(row), flush=True)
 
 
 def run_child(row: dict[str, Any], allocator: str) -> dict[str, Any] | None:
     """Start a child; None when it fails, which is told."""
-    environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "2", "CUDA_VISIBLE_DEVICES": "-1"}
+    environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "2", "CUDA_VISIBLE_DEVICES": "-1", "TF_ENABLE_ONEDNN_OPTS": "1"}
     if allocator == "bfc":
         environment["TF_CPU_ALLOCATOR_USE_BFC"] = "1"
     command = [sys.executable, __file__, "child", json.dumps(row), "--allocator", allocator]
@@ -105,16 +130,23 @@ def measure_all(arguments: argparse.Namespace) -> None:
         for name in arguments.networks
         for optimizer in arguments.optimizers
     ]
-    for want in wanted:
+    saving = threading.Lock()
+
+    def one(want: dict[str, Any]) -> None:
         known = rows.get(key(want), want)
         if "reserve" in known and not arguments.again:
-            continue
-        found = run_child(known, arguments.allocator)
+            return
+        measured = known if "peaks" in known else run_child(known, arguments.allocator)
+        found = measured and run_child(measured, arguments.allocator)
         if found is not None:
-            rows[key(want)] = found
-            print(line(found), flush=True)
-            text = "".join(json.dumps(row) + "\n" for row in rows.values())
-            arguments.output.write_text(text, encoding="utf-8")
+            with saving:
+                rows[key(want)] = found
+                print(line(found), flush=True)
+                text = "".join(json.dumps(row) + "\n" for row in rows.values())
+                arguments.output.write_text(text, encoding="utf-8")
+
+    with ThreadPoolExecutor(arguments.jobs) as workers:
+        list(workers.map(one, wanted))
 
 
 def error(row: dict[str, Any]) -> float:
@@ -181,6 +213,7 @@ def main() -> None:
     measuring.add_argument("--policy", default="float32")
     measuring.add_argument("--allocator", default="default", choices=["default", "bfc"])
     measuring.add_argument("--again", action="store_true", help="predict again what was predicted before")
+    measuring.add_argument("--jobs", type=int, default=2, help="children at a time; one of them trains")
     measuring.set_defaults(run=measure_all)
     printing = commands.add_parser("table")
     printing.add_argument("output", type=Path)
