@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import random
+from dataclasses import replace
 from pathlib import Path
 
 import keras
@@ -14,7 +15,8 @@ from sknc.runtime.memory.analysis import report
 from sknc.runtime.memory.bfc import Pool
 from sknc.runtime.memory.errors import PlanError
 from sknc.runtime.memory.executor import Executor
-from sknc.runtime.memory.opgraph import Op, OpGraph
+from sknc.runtime.memory.loops import LOOPS
+from sknc.runtime.memory.opgraph import Op, OpGraph, with_updates
 from sknc.runtime.memory.oplayers import layer_graph, most_at_once
 from sknc.runtime.memory.predict import predict_peak
 from sknc.runtime.memory.tensorflow import ModelSubjects
@@ -102,6 +104,18 @@ class TestExecutor:
         late = op_graph(ops[0], Op("Fill", (1,), (2,)), ops[2], sizes=(4 * MIB, MIB, MIB, 0))
         assert Executor(late, ALLOCATORS["default"], threads=2).run().peak <= 6 * MIB
 
+    def test_what_an_optimiser_keeps_is_one_buffer_of_zeros_until_it_is_assigned(self) -> None:
+        """TensorFlow makes equal zeros once; only the last of those who share them assigns in place."""
+        graph = OpGraph((Op("MatMul", (0,), (2,)), Op("MatMul", (1,), (3,))), (0, 0, MIB, MIB), frozenset({0, 1}))
+        graph = replace(graph, sizes=(MIB, MIB, MIB, MIB), gradients={0: 2, 1: 3})
+        whole = with_updates(graph, update_rule("momentum"))
+        executor = Executor(whole, ALLOCATORS["default"])
+        assert executor.pool.in_use == 3 * MIB
+        executor.run()
+        assert executor.pool.in_use == 4 * MIB
+        executor.run()
+        assert executor.pool.in_use == 4 * MIB
+
     def test_steps_leave_nothing_behind_and_equal_seeds_give_equal_steps(self) -> None:
         traced = trace_step(keras_models.residual(), 4)
         executor = Executor(traced.graph, ALLOCATORS["default"])
@@ -120,6 +134,22 @@ class TestTrace:
         assert traced.parameters == traced.trained == 4 * model.count_params()
         assert traced.inputs == 16 * (784 * 4 + 4)
         assert len(traced.graph.gradients) == 10
+
+    def test_what_runs_is_what_tensorflow_makes_of_the_trace(self) -> None:
+        """Its optimiser merges equal operations and fuses some; the layers are those of the trace."""
+        traced = trace_step(keras_models.mlp(), 16)
+        assert "_FusedMatMul" in {op.type for op in traced.run.ops}
+        assert "_FusedMatMul" not in {op.type for op in traced.graph.ops}
+        assert len(traced.run.ops) < len(traced.graph.ops)
+        assert len(traced.run.gradients) == len(traced.graph.gradients) == 10
+
+    def test_a_loop_stays_one_operation(self) -> None:
+        inputs = keras.Input((12, 8))
+        model = keras.Model(inputs, keras.layers.Dense(3)(keras.layers.LSTM(16)(inputs)))
+        traced = trace_step(model, 4)
+        loops = [op.type for op in traced.run.ops if op.type in LOOPS]
+        assert len(loops) == 2
+        assert not [op.type for op in traced.run.ops if op.type in ("Enter", "Exit", "NextIteration", "Switch")]
 
     def test_layers_called_again_are_steps_of_their_own(self) -> None:
         graph = layer_graph(trace_step(keras_models.shared(), 8).graph)

@@ -11,19 +11,16 @@ from __future__ import annotations
 import heapq
 import random
 from collections import deque
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from .bfc import Pool
 from .opgraph import NOT_AN_UPDATE, OpGraph
-from .tfrules import IN_PLACE, SHARING, Allocator
+from .tfrules import IN_PLACE, INEXPENSIVE, SHARING, Allocator
 
 # A CPU core's order of magnitude: only the ratio of the two matters for the order.
 FLOPS = 4e10
 BANDWIDTH = 6e9
 OVERHEAD = 2e-6
-# The executor runs what its statistics call cheap at once instead of handing it to the pool.
-CHEAP = 5e-6
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,18 +42,18 @@ class Executor:
     Args:
         graph: the train step.
         allocator: the allocator's constants.
-        slots: sizes of what else is held through all steps (the optimiser's slots).
         threads: threads that run operations.
     """
 
-    def __init__(self, graph: OpGraph, allocator: Allocator, slots: Sequence[int] = (), threads: int = 2) -> None:
+    def __init__(self, graph: OpGraph, allocator: Allocator, threads: int = 2) -> None:
         self.graph = graph
         self.threads = threads
         self.sizes = graph.sizes
         self.pool = Pool(allocator)
-        self.held = {tensor: self.initial(tensor) for tensor in sorted(graph.held)}
-        for size in slots:
-            self.pool.allocate(size)
+        slots = frozenset(graph.slots)
+        self.held = {tensor: self.initial(tensor) for tensor in sorted(graph.held - slots)}
+        self.zeros = self.shared_zeros()
+        self.owned: set[int] = set()
         made = {tensor for op in graph.ops for tensor in op.makes}
         self.readers: dict[int, list[int]] = {}
         self.following: list[list[int]] = [[] for _ in graph.ops]
@@ -81,6 +78,21 @@ class Executor:
         for draft in drafts:
             self.pool.free(draft)
         return final
+
+    def shared_zeros(self) -> dict[int, list[int]]:
+        """Give slots of one size one buffer of zeros, as TensorFlow does; who assigns one first gets its own.
+
+        Returns:
+            For each size, how many slots still share the buffer.
+        """
+        shared: dict[int, list[int]] = {}
+        for slot in self.graph.slots:
+            size = self.sizes[slot]
+            if size not in shared:
+                shared[size] = [0]
+                self.held[slot] = self.pool.allocate(size)
+            shared[size][0] += 1
+        return shared
 
     def duration(self, number: int) -> float:
         """A rough time for an operation."""
@@ -120,6 +132,7 @@ class _Step:
         self.users: list[int] = []
         self.handle: list[int] = []
         self.peak_op = self.now_op = 0
+        self.slots = frozenset(executor.graph.slots)
         self.left = {tensor: len(executor.readers.get(tensor, ())) for tensor in executor.graph.held}
         self.outdated: dict[int, int] = {}
         self.queues: list[deque[int]] = [deque() for _ in range(executor.threads)]
@@ -173,13 +186,25 @@ class _Step:
             buffer = self.allocate(size)
             self.users[buffer] += 1
             loose.append(buffer)
-        if op.updates != NOT_AN_UPDATE and self.left.get(op.updates, 0) > 0 and op.updates not in self.outdated:
+        if op.updates in self.slots:
+            self.own_slot(op.updates)
+        elif op.updates != NOT_AN_UPDATE and self.left.get(op.updates, 0) > 0 and op.updates not in self.outdated:
             # Somebody still reads the variable: the update writes to a copy, and the old value goes with its
             # last reader.
             self.outdated[op.updates] = self.ex.held[op.updates]
             self.ex.held[op.updates] = self.take_chunk(self.ex.sizes[op.updates])
         self.started += 1
         heapq.heappush(self.events, (self.clock + self.lasting(number), self.started, number, thread, loose))
+
+    def own_slot(self, slot: int) -> None:
+        """Give a slot that still shares its zeros a buffer of its own; the last one keeps the zeros'."""
+        sharing = self.ex.zeros[self.ex.sizes[slot]]
+        if slot in self.ex.owned:
+            return
+        self.ex.owned.add(slot)
+        sharing[0] -= 1
+        if sharing[0]:
+            self.take_chunk(self.ex.sizes[slot])
 
     def lasting(self, number: int) -> float:
         seconds = self.ex.seconds[number]
@@ -237,13 +262,17 @@ class _Step:
             self.size[buffer] = 0
 
     def hand_on(self, number: int, thread: int) -> None:
-        """What has become ready: cheap operations run next on this thread, of the others the last one."""
+        """What has become ready: cheap operations run next on this thread, of the others the last one.
+
+        TensorFlow takes every operation for an expensive one, until it has run some ninety times, but for those whose
+        kernels say that they are not.
+        """
         heavy = []
         for other in self.ex.following[number]:
             self.waiting[other] -= 1
             if self.waiting[other]:
                 continue
-            if self.ex.seconds[other] <= CHEAP:
+            if self.ops[other].type in INEXPENSIVE:
                 self.inline[thread].append(other)
             else:
                 heavy.append(other)

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 NOT_AN_UPDATE = -1
+NOT_A_SLOT = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +26,7 @@ class Op:
         layer: the call of a layer that it belongs to; empty for none.
         backward: whether it belongs to the backward pass.
         scratch: sizes of the tensors that it needs only while it runs.
-        updates: the variable that it assigns, or NOT_AN_UPDATE.
+        updates: the variable or the optimiser's value that it assigns, or NOT_AN_UPDATE.
     """
 
     type: str
@@ -50,6 +51,7 @@ class OpGraph:
         gradients: the tensor of each variable's gradient, by the variable's tensor.
         layers: for each call of a layer, the layer's class.
         drawn: of the held tensors, those whose first values are drawn at random.
+        slots: of the held tensors, those that an optimiser keeps; they start as zeros.
         pieces: for a tensor that is a list, of how many tensors.
     """
 
@@ -60,6 +62,7 @@ class OpGraph:
     layers: Mapping[str, str] = field(default_factory=dict)
     drawn: frozenset[int] = frozenset()
     pieces: Mapping[int, int] = field(default_factory=dict)
+    slots: tuple[int, ...] = ()
 
     def bytes_of(self, tensors: Mapping[int, int] | frozenset[int]) -> int:
         """Bytes of some tensors together."""
@@ -77,6 +80,7 @@ class UpdateOp:
         sized: whether its output is as large as the variable.
         assigns: 'variable' or 'slot' when it assigns one, else empty.
         reads_variable: whether it reads the variable itself.
+        slot: which of the optimiser's values for the variable it assigns, or NOT_A_SLOT.
     """
 
     type: str
@@ -85,6 +89,7 @@ class UpdateOp:
     sized: bool
     assigns: str = ""
     reads_variable: bool = False
+    slot: int = NOT_A_SLOT
 
 
 GRADIENT = -1
@@ -116,8 +121,12 @@ def with_updates(graph: OpGraph, rule: UpdateRule) -> OpGraph:
         The whole train step.
     """
     ops, sizes = list(graph.ops), list(graph.sizes)
+    slots: list[int] = []
     for variable, gradient in graph.gradients.items():
         start = len(ops)
+        mine = list(range(len(sizes), len(sizes) + rule.slots))
+        sizes += [sizes[variable]] * rule.slots
+        slots += mine
         made: list[int] = []
         for op in rule.ops:
             sizes.append(sizes[variable] if op.sized else 0)
@@ -130,7 +139,14 @@ def with_updates(graph: OpGraph, rule: UpdateRule) -> OpGraph:
                 (made[-1],),
                 tuple(start + number for number in op.waits),
                 backward=True,
-                updates=variable if op.assigns == "variable" else NOT_AN_UPDATE,
+                updates=_assigned(op, variable, mine),
             )
             ops.append(new)
-    return replace(graph, ops=tuple(ops), sizes=tuple(sizes))
+    held = graph.held | frozenset(slots)
+    return replace(graph, ops=tuple(ops), sizes=tuple(sizes), held=held, slots=tuple(slots))
+
+
+def _assigned(op: UpdateOp, variable: int, slots: list[int]) -> int:
+    if op.assigns == "variable":
+        return variable
+    return slots[op.slot] if 0 <= op.slot < len(slots) else NOT_AN_UPDATE

@@ -65,7 +65,7 @@ class ModelSubjects:
             raise PlanError(f"a batch has at least one sample, not {batch}")
         traced = trace_step(self.model, batch, self.shape)
         graph = layer_graph(traced.graph)
-        found = predict_peak(traced.graph, self.rule, self.allocator, self.threads)
+        found = predict_peak(traced.run, self.rule, self.allocator, self.threads)
         return Subject(
             self.target,
             batch,

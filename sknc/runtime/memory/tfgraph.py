@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from math import prod
 from typing import Any
@@ -15,6 +15,8 @@ GRADIENT_SCOPE = "gradient_tape/"
 # TensorFlow folds operations on constants while it optimises a graph, up to about this size of the result.
 FOLDED = 10 * 1024 * 1024
 _SHAPES = frozenset({"Shape", "ShapeN", "Rank", "Size", "BroadcastGradientArgs"})
+# Fused operations compute as much as their first part.
+_FUSED = {"_FusedConv2D": "Conv2D", "_FusedMatMul": "MatMul", "_FusedDepthwiseConv2dNative": "DepthwiseConv2dNative"}
 _CONVOLUTIONS = {
     # operation: whose elements are multiplied, whose shape is the kernel's (an input, or the output where
     # None)
@@ -45,16 +47,17 @@ def tensor_bytes(tensor: Any) -> int:
 
 def flops(op: Any) -> int:
     """Floating point operations of an operation, for the order of events and the cost of recomputing."""
-    if op.type in ("MatMul", "BatchMatMul", "BatchMatMulV2", "BatchMatMulV3"):
-        name = "transpose_a" if op.type == "MatMul" else "adj_x"
+    kind = _FUSED.get(op.type, op.type)
+    if kind in ("MatMul", "BatchMatMul", "BatchMatMulV2", "BatchMatMulV3"):
+        name = "transpose_a" if kind == "MatMul" else "adj_x"
         shape = op.inputs[0].shape
         inner = shape[-2 if op.get_attr(name) else -1] or 1
         return 2 * elements(op.outputs[0]) * int(inner)
-    if op.type in _CONVOLUTIONS:
-        moved, kernel = _CONVOLUTIONS[op.type]
+    if kind in _CONVOLUTIONS:
+        moved, kernel = _CONVOLUTIONS[kind]
         weights = op.outputs[0] if kernel is None else op.inputs[kernel]
         values = op.outputs[0] if moved == "output" else op.inputs[2]
-        depthwise = op.type.startswith("Depthwise")
+        depthwise = kind.startswith("Depthwise")
         return 2 * elements(values) * int(prod(weights.shape[: -2 if depthwise else -1]))
     return sum(elements(tensor) for tensor in op.outputs)
 
@@ -182,7 +185,9 @@ class LayerNames:
         return None
 
 
-def _operation(op: Any, ids: Mapping[Any, int], numbers: Mapping[Any, int], layer: str, backward: bool) -> Op:
+def _operation(
+    op: Any, ids: Mapping[Any, int], numbers: Mapping[Any, int], layer: str, backward: bool, loop: Any
+) -> Op:
     return Op(
         op.type,
         tuple(ids[tensor.ref()] for tensor in op.inputs if tensor.ref() in ids),
@@ -191,7 +196,7 @@ def _operation(op: Any, ids: Mapping[Any, int], numbers: Mapping[Any, int], laye
         flops(op),
         layer,
         backward,
-        loop_scratch(op, backward) if op.type in LOOPS else (),
+        loop_scratch(loop, backward) if loop else (),
     )
 
 
@@ -202,7 +207,8 @@ def op_graph(
     drawn: Iterable[int],
     gradients: Mapping[Any, Any],
     names: LayerNames,
-    is_backward: Callable[[Any], bool],
+    late: frozenset[str],
+    traced: Any,
 ) -> OpGraph:
     """Turn TensorFlow's operations into an operation graph.
 
@@ -213,7 +219,8 @@ def op_graph(
         drawn: places in `held` of variables whose first values are drawn at random.
         gradients: the gradient of each variable's placeholder, by the placeholder's reference.
         names: finds layers.
-        is_backward: whether an operation outside of every layer belongs to the backward pass.
+        late: names of the operations that were traced after the forward pass.
+        traced: the graph as it was traced, which knows the bodies of loops.
 
     Returns:
         The forward and backward pass.
@@ -227,14 +234,15 @@ def op_graph(
     for op in kept:
         if twins.stand_in(op, ids, numbers):
             continue
-        made = loop_sizes(op) if op.type in LOOPS else [(tensor_bytes(tensor), 1) for tensor in op.outputs]
+        loop = traced.get_operation_by_name(op.name) if op.type in LOOPS else None
+        made = loop_sizes(loop) if loop else [(tensor_bytes(tensor), 1) for tensor in op.outputs]
         for tensor, (size, count) in zip(op.outputs, made, strict=True):
             ids[tensor.ref()] = len(sizes)
             pieces[len(sizes)] = count
             sizes.append(size)
         layer, backward = names.call(op.name)
-        backward = backward or (not layer and is_backward(op))
-        result.append(_operation(op, ids, numbers, layer, backward))
+        backward = backward or (not layer and (op.name in late or op.name.startswith(GRADIENT_SCOPE)))
+        result.append(_operation(op, ids, numbers, layer, backward, loop))
         numbers[op] = len(result) - 1
     titles = names.titles()
     return OpGraph(

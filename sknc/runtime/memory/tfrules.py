@@ -22,6 +22,12 @@ IN_PLACE = frozenset(
     "Softmax Softplus SoftplusGrad Softsign Sqrt SqrtGrad Square SquaredDifference Sub Tanh TanhGrad Xdivy".split()
 )
 
+# The executor runs these at once instead of handing them to its threads.
+INEXPENSIVE = frozenset(
+    "Const ExpandDims Identity IdentityN NoOp PreventGradient Rank ReadVariableOp Reshape Shape ShapeN Size Squeeze "
+    "StopGradient".split()
+)
+
 # Heavy: their layers start a segment, as CONV and FC do in the paper.
 HEAVY = frozenset(
     "BatchMatMul BatchMatMulV2 BatchMatMulV3 Conv1D Conv2D Conv3D DepthwiseConv2dNative Einsum MatMul While "

@@ -6,7 +6,7 @@ needed: a model that was built inside `keras.StatelessScope()` has none.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,8 +14,9 @@ import keras
 import tensorflow as tf
 
 from .errors import PlanError
-from .opgraph import GRADIENT, OpGraph, UpdateOp, UpdateRule
-from .tfgraph import GRADIENT_SCOPE, LayerNames, needed_ops, op_graph, tensor_bytes
+from .grappler import optimized
+from .opgraph import GRADIENT, NOT_A_SLOT, OpGraph, UpdateOp, UpdateRule
+from .tfgraph import LayerNames, needed_ops, op_graph, tensor_bytes
 from .tfrules import SHARING
 
 _RULE_SHAPE = (3, 5)
@@ -26,13 +27,15 @@ class Traced:
     """A traced train step.
 
     Attributes:
-        graph: forward and backward pass.
+        graph: forward and backward pass as traced, layer by layer.
+        run: the same as TensorFlow runs it, after its own optimiser.
         parameters: bytes of all variables.
         trained: bytes of the trained variables.
         inputs: bytes of the input batch and its targets.
     """
 
     graph: OpGraph
+    run: OpGraph
     parameters: int
     trained: int
     inputs: int
@@ -105,18 +108,22 @@ def trace_step(model: Any, batch: int, shape: Sequence[int] | None = None) -> Tr
     pairs = {weight.ref(): gradient for weight, gradient in zip(weights, dense, strict=True) if gradient is not None}
     batch_tensors = [*inputs, *targets]
     held = [*stand_ins.values(), *batch_tensors]
-    places = {op: number for number, op in enumerate(graph.get_operations())}
-    result = op_graph(
-        graph.get_operations(),
-        [loss, *new_states, *pairs.values()],
-        held,
-        [place for place, stand_in in enumerate(held) if len(stand_in.shape) > 1 and place < len(stand_ins)],
-        pairs,
-        LayerNames(layer_classes(model), model.name),
-        lambda op: places[op] >= forward or op.name.startswith(GRADIENT_SCOPE),
-    )
+    late = frozenset(op.name for op in graph.get_operations()[forward:])
+    drawn = [place for place, stand_in in enumerate(held) if len(stand_in.shape) > 1 and place < len(stand_ins)]
+    names = LayerNames(layer_classes(model), model.name)
+
+    def made(moved: Callable[[Any], Any], ops: Sequence[Any]) -> OpGraph:
+        wanted = [moved(tensor) for tensor in (loss, *new_states, *pairs.values())]
+        kept = [moved(tensor) for tensor in held]
+        of = {old.ref(): new for old, new in zip(held, kept, strict=True)}
+        moved_pairs = {of[weight].ref(): moved(gradient) for weight, gradient in pairs.items()}
+        return op_graph(ops, wanted, kept, drawn, moved_pairs, names, late, graph)
+
+    found = optimized(graph, [loss, *new_states, *pairs.values()])
+    traced = made(lambda tensor: tensor, graph.get_operations())
     return Traced(
-        result,
+        traced,
+        traced if found is None else made(found.moved, found.ops),
         sum(map(tensor_bytes, stand_ins.values())),
         sum(map(tensor_bytes, weights)),
         sum(map(tensor_bytes, batch_tensors)),
@@ -193,7 +200,8 @@ def update_rule(optimizer: Any) -> UpdateRule:
     mine = handles.get(variable.value.handle.ref())
     gradient = graph.inputs[0]
     name = optimizer if isinstance(optimizer, str) else type(fresh).__name__.lower()
-    return UpdateRule(name, _rule_ops(graph, gradient, mine), len(slots))
+    kept = [handles.get(slot.value.handle.ref()) for slot in slots]
+    return UpdateRule(name, _rule_ops(graph, gradient, mine, kept), len(slots))
 
 
 def _fresh_optimizer(optimizer: Any) -> Any:
@@ -206,7 +214,7 @@ def _fresh_optimizer(optimizer: Any) -> Any:
     return type(found).from_config(found.get_config())
 
 
-def _rule_ops(graph: Any, gradient: Any, handle: Any) -> tuple[UpdateOp, ...]:
+def _rule_ops(graph: Any, gradient: Any, handle: Any, slots: list[Any]) -> tuple[UpdateOp, ...]:
     assigning = [op for op in graph.get_operations() if op.type.startswith("Assign")]
     # What leads to no assignment is pruned before the step runs.
     needed = needed_ops(tensor for op in assigning for tensor in op.inputs) | set(assigning)
@@ -230,6 +238,7 @@ def _rule_ops(graph: Any, gradient: Any, handle: Any) -> tuple[UpdateOp, ...]:
                 op.type != "ReadVariableOp" and any(tuple(tensor.shape) == _RULE_SHAPE for tensor in op.outputs),
                 ("variable" if mine else "slot") if assigns else "",
                 mine and not assigns,
+                next((place for place, slot in enumerate(slots) if assigns and op.inputs[0] is slot), NOT_A_SLOT),
             )
         )
         numbers[op] = len(result) - 1

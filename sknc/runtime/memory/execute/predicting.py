@@ -94,7 +94,7 @@ class Predictor:
         if self._rule is None:
             self._rule = self._tracing.update_rule(self.optimizer)
         traced = self._tracing.trace_step(self.model, self.batch_size)
-        found = self._predict.predict_peak(traced.graph, self._rule, self.allocator, self.threads)
+        found = self._predict.predict_peak(traced.run, self._rule, self.allocator, self.threads)
         fixed = traced.parameters + traced.trained * (1 + self._rule.slots) + traced.inputs
         peak = int(found.peak * (1 + _HOLES[self.allocator]))
         return Peak(peak, min(fixed, peak), OPERATIONS)

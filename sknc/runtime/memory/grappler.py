@@ -1,0 +1,70 @@
+"""The traced step after TensorFlow's own graph optimiser, which is what the executor gets to run.
+
+Grappler folds constants, merges equal operations, fuses some, and moves multiplications by constants to places where
+they no longer wait for a gradient: their results are then there early, and are held.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import tensorflow as tf
+
+_FETCHED = "train_op"
+_LOWERED = "_lower_using_switch_merge"
+# Some rewritings are for placed operations only.
+_DEVICE = "/job:localhost/replica:0/task:0/device:CPU:0"
+
+
+@dataclass(frozen=True)
+class Optimized:
+    """A graph as TensorFlow runs it.
+
+    Attributes:
+        ops: its operations in order.
+        by_name: the same by name.
+    """
+
+    ops: tuple[Any, ...]
+    by_name: Mapping[str, Any]
+
+    def moved(self, tensor: Any) -> Any:
+        """The tensor of this graph that a tensor of the traced one became; itself where it is gone."""
+        op = self.by_name.get(tensor.op.name)
+        return tensor if op is None else op.outputs[tensor.value_index]
+
+
+def optimized(graph: Any, wanted: Sequence[Any]) -> Optimized | None:
+    """Optimise a graph as TensorFlow does before a step runs.
+
+    Args:
+        graph: a tf.Graph without variables.
+        wanted: tensors of it that have to be there afterwards.
+
+    Returns:
+        The optimised graph; None where this TensorFlow has no optimiser that can be called, or it fails.
+    """
+    try:
+        optimizer = importlib.import_module("tensorflow.python.grappler.tf_optimizer")
+        config = importlib.import_module("tensorflow.core.protobuf.config_pb2").ConfigProto()
+    except ImportError:
+        return None
+    definition = graph.as_graph_def()
+    for node in definition.node:
+        node.device = _DEVICE
+        # A loop taken apart is a cycle, which nothing here can follow.
+        node.attr.pop(_LOWERED, None)
+    meta = tf.compat.v1.MetaGraphDef(graph_def=definition)
+    fetched = dict.fromkeys(tensor.op.name for tensor in wanted)
+    meta.collection_def[_FETCHED].node_list.value.extend(fetched)
+    try:
+        found = optimizer.OptimizeGraph(config, meta, strip_default_attributes=False)
+        with tf.Graph().as_default() as result:
+            tf.import_graph_def(found, name="")
+    except (ValueError, tf.errors.OpError):
+        return None
+    by_name = {op.name: op for op in result.get_operations()}
+    return Optimized(tuple(by_name.values()), by_name) if fetched.keys() <= by_name.keys() else None
