@@ -249,7 +249,7 @@ def plan_within(subject: Subject, budgets: Budgets, machine: Machine, result: di
 
 
 def steps(graph: StepGraph, techniques: Techniques) -> list[dict[str, Any]]:
-    """One entry a step: its layer and what liveness, offload and recomputation hold."""
+    """One entry a step: its layer and what liveness, offload and recomputation hold, on the device and the host."""
     entries = []
     curves = {"offload": techniques.offload, "recompute": techniques.recompute[COST]}
     for number, step in enumerate(graph.steps):
@@ -267,6 +267,7 @@ def steps(graph: StepGraph, techniques: Techniques) -> list[dict[str, Any]]:
             entry[name] = {
                 "live_bytes": outcome.timeline.bytes[number],
                 "live_tensors": outcome.timeline.tensors[number],
+                "host_bytes": outcome.host[number],
             }
         entries.append(entry)
     return entries
