@@ -11,13 +11,17 @@ import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sknc.errors import SkncError
 from sknc.memplan.reports import report_for
 from sknc.memplan.request import Request
 from sknc.memplan.usercode import UserCodeFailed, user_frames
 from sknc.runtime.memory.errors import PlanError
+
+if TYPE_CHECKING:
+    from sknc.runtime.memory.analysis import Subject
+    from sknc.runtime.memory.tensorflow import ModelSubjects
 
 Answer = dict[str, Any]
 
@@ -64,7 +68,27 @@ def plan(request: Request, kind: str, name: str, answer: Callable[[Answer], None
     from sknc.memplan.models import model_in_scope
 
     with model_in_scope(request, kind, name) as subjects:
-        answer({"report": report_for(request, subjects)})
+        answer({"report": report_for(request, accounted(request, subjects))})
+
+
+def accounted(request: Request, subjects: ModelSubjects) -> Callable[[int], Subject]:
+    """How a model's training step is made under the accounting that was asked for.
+
+    Args:
+        request: the options.
+        subjects: the model.
+
+    Returns:
+        The training step for a batch size.
+
+    Raises:
+        PlanError: when the model cannot be counted so.
+    """
+    if request.accounting != "superneurons":
+        return subjects
+    from sknc.memplan.networks import LayerSubjects
+
+    return LayerSubjects(subjects)
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -32,31 +33,37 @@ def make_report(request: Request) -> dict[str, Any]:
         InputProblem: when the user's code fails before the training starts.
     """
     target = read_target(request.target)
-    try:
-        if target.kind == "paper":
-            return report_for(request, paper_subjects(request, target))
-    except PlanError as error:
-        raise UsageError(str(error)) from error
-    if request.accounting == "superneurons":
-        raise UsageError(
-            "the superneurons accounting is for the paper's networks", "write paper:NAME, or leave --accounting out"
-        )
+    if target.kind == "paper":
+        return paper_report(request, target)
     if target.kind != "folder":
         return report_in_child(request, target)
     programs = [report_in_child(request, Target("script", str(program))) for program in programs_of(Path(target.name))]
     return {"schema": REPORT_SCHEMA, "target": request.target, "programs": programs}
 
 
-def paper_subjects(request: Request, target: Target) -> Callable[[int], Subject]:
-    """How to make the training step of a paper network for a batch size."""
-    if request.accounting == "tensorflow":
-        raise UsageError(
-            "the paper's networks are counted by the paper's accounting",
-            "leave --accounting out, or name a Keras model",
-        )
-    network = paper_network(target.name)
-    optimizer = request.optimizer or PAPER_OPTIMIZER
-    return lambda batch: layer_subject(network, request.target, batch, optimizer)
+def paper_report(request: Request, target: Target) -> dict[str, Any]:
+    """The report on a network of the paper: counted from its definition, or from the Keras model of it.
+
+    Args:
+        request: the options.
+        target: the network.
+
+    Returns:
+        The report.
+
+    Raises:
+        UsageError: when there is no such network, or it cannot be planned.
+    """
+    try:
+        network = paper_network(target.name)
+        if request.input_shape is not None:
+            raise UsageError("the paper's networks have an input shape of their own", "leave --input-shape out")
+        optimizer = request.optimizer or PAPER_OPTIMIZER
+        if request.accounting == "tensorflow":
+            return report_in_child(replace(request, optimizer=optimizer), target)
+        return report_for(request, lambda batch: layer_subject(network, request.target, batch, optimizer))
+    except PlanError as error:
+        raise UsageError(str(error)) from error
 
 
 def report_for(request: Request, make: Callable[[int], Subject]) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from typing import Any
 import keras
 import numpy as np
 
-from sknc.memplan.child import Answer
+from sknc.memplan.child import Answer, accounted
 from sknc.memplan.reports import report_for
 from sknc.memplan.request import Request
 from sknc.memplan.usercode import UserCodeFailed, call_user
@@ -72,7 +72,7 @@ def plan_script(request: Request, name: str, answer: Callable[[Answer], None]) -
     target = name if Path(request.target).is_dir() else request.target
     shape = request.input_shape or (None if getattr(start.model, "inputs", None) else start.shape)
     subjects = ModelSubjects(start.model, target, request.optimizer, request.allocator, shape, start.data, (NOTE,))
-    answer({"report": report_for(request.with_batch(start.batch), subjects)})
+    answer({"report": report_for(request.with_batch(start.batch), accounted(request, subjects))})
 
 
 def run_to_fit(name: str) -> Start:

@@ -115,7 +115,13 @@ class Techniques:
 
 
 def layer_subject(
-    network: Network, target: str, batch: int, optimizer: str, profile: Profile = SUPERNEURONS
+    network: Network,
+    target: str,
+    batch: int,
+    optimizer: str,
+    profile: Profile = SUPERNEURONS,
+    slots: int | None = None,
+    input_pipeline: int = 0,
 ) -> Subject:
     """A training step of a network counted layer by layer.
 
@@ -125,6 +131,8 @@ def layer_subject(
         batch: samples in a batch.
         optimizer: its name, for the slots.
         profile: how layer types are counted.
+        slots: copies of the parameters that the optimiser keeps; None takes them from its name.
+        input_pipeline: bytes that the input pipeline keeps on the device.
 
     Returns:
         The subject of a report.
@@ -136,12 +144,14 @@ def layer_subject(
         raise PlanError(f"a batch has at least one sample, not {batch}")
     width = profile.element_bytes
     trained = network.parameters * width
-    holdings = Holdings(trained + network.state * width, trained, trained * optimizer_slots(optimizer))
+    copies = optimizer_slots(optimizer) if slots is None else slots
+    holdings = Holdings(trained + network.state * width, trained, trained * copies, input_pipeline)
     unknown = unknown_types(network, profile)
-    notes = []
+    notes = list(network.notes)
     if unknown:
         few = ", ".join(unknown[:5]) + (", ..." if len(unknown) > 5 else "")
-        notes.append(f"{len(unknown)} layers of unknown type, assumed to need input, output and gradients: {few}")
+        count = f"{len(unknown)} layers" if len(unknown) > 1 else "1 layer"
+        notes.append(f"{count} of unknown type, assumed to need input, output and gradients: {few}")
     return Subject(
         target,
         batch,

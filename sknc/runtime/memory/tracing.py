@@ -6,6 +6,7 @@ needed: a model that was built inside `keras.StatelessScope()` has none.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -121,6 +122,15 @@ def trace_step(model: Any, batch: int, shape: Sequence[int] | None = None) -> Tr
         sum(map(tensor_bytes, weights)),
         sum(map(tensor_bytes, batch_tensors)),
     )
+
+
+def takes_training(model: Any) -> bool:
+    """Whether a model's `call` takes the argument `training`; a subclassed one need not."""
+    try:
+        parameters = inspect.signature(model.call).parameters.values()
+    except (TypeError, ValueError):
+        return True
+    return any(one.name == "training" or one.kind is one.VAR_KEYWORD for one in parameters)
 
 
 def _fed(model: Any, inputs: list[Any]) -> Any:
