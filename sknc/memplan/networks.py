@@ -16,7 +16,7 @@ from sknc.runtime.memory.execute.flatten import FlatGraph, Step, flatten
 from sknc.runtime.memory.execute.internals import functional_of
 from sknc.runtime.memory.network import Layer, Network
 from sknc.runtime.memory.tensorflow import ModelSubjects
-from sknc.runtime.memory.tracing import input_specs, takes_training
+from sknc.runtime.memory.tracing import input_specs, input_structure, takes_training
 
 # The same tensor under another shape: no layer of its own.
 VIEW = "VIEW"
@@ -82,12 +82,12 @@ class LayerSubjects:
         return replace(found, notes=(*known.notes, *found.notes))
 
 
-def network_of(model: Any, shape: Sequence[int] | None = None) -> Network:
+def network_of(model: Any, shape: Any = None) -> Network:
     """The layers of a Keras model as the paper's types.
 
     Args:
         model: a keras.Model; one with Python code of its own is called once with symbolic inputs.
-        shape: the shape of its one input, where the model does not say it.
+        shape: the shape of its one input, or its inputs as keras.KerasTensor, where the model does not say it.
 
     Returns:
         The network.
@@ -124,13 +124,12 @@ def with_loose_weights(layers: Sequence[Layer], model: Any) -> tuple[Layer, ...]
     return (first, *layers[1:])
 
 
-def _called(model: Any, shape: Sequence[int] | None) -> Any:
+def _called(model: Any, shape: Any) -> Any:
     """A functional model of the layers that a model calls."""
-    specs = [keras.Input(spec.shape[1:], dtype=spec.dtype) for spec in input_specs(model, shape)]
-    given = specs[0] if len(specs) == 1 else specs
-    structure = getattr(model, "_inputs_struct", None)
-    if structure is not None:
-        given = keras.tree.pack_sequence_as(structure, specs)
+    given = keras.tree.map_structure(
+        lambda spec: keras.Input(spec.shape[1:], dtype=spec.dtype), input_structure(model, shape)
+    )
+    specs = keras.tree.flatten(given)
     more = {"training": True} if takes_training(model) else {}
     try:
         return keras.Model(specs, keras.tree.flatten(model.call(given, **more)))
