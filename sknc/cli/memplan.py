@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,8 @@ from sknc.runtime.memory.units import format_size, parse_size
 PICTURE_SUFFIXES = (".png", ".svg")
 SUFFIXES = {".json": "json", ".html": "html", ".htm": "html"}
 TEXT_WIDTH = 120
+# Seconds after which a search tells how far it is.
+PATIENCE = 5.0
 
 
 class _Size(click.ParamType[int]):
@@ -129,9 +132,20 @@ def command(
         check_writable(output)
     if format_name == "html" or suffix in PICTURE_SUFFIXES:
         check_plotting()
-    report = make_report(request)
+    report = make_report(request, _teller())
     _write(report, format_name, output)
     raise SystemExit(_judge(report, fail_over))
+
+
+def _teller() -> Callable[[str], None]:
+    """Prints the progress of a search that takes longer than a moment."""
+    start = time.monotonic()
+
+    def tell(text: str) -> None:
+        if time.monotonic() - start > PATIENCE:
+            click.echo(text, err=True)
+
+    return tell
 
 
 def _write(report: Mapping[str, Any], format_name: str, output: Path | None) -> None:

@@ -6,6 +6,7 @@ make them all, so the process ends inside it.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import sys
@@ -41,8 +42,16 @@ def main(arguments: list[str]) -> None:
         sys.stderr.flush()
         os._exit(0)
 
+    # Unbuffered, and closed to what the user's code starts.
+    os.set_inheritable(job["progress"], False)
+    progress = open(job["progress"], "w", buffering=1, encoding="utf-8")  # noqa: SIM115 - open to the end
+
+    def tell(text: str) -> None:
+        with contextlib.suppress(OSError):
+            progress.write(f"{text}\n")
+
     try:
-        plan(Request.from_json(job["request"]), job["kind"], job["name"], answer)
+        plan(Request.from_json(job["request"]), job["kind"], job["name"], answer, tell)
     except UserCodeFailed as error:
         answer({"error": "input", "message": str(error), "hint": user_frames(error.__cause__), "status": 2})
     except PlanError as error:
@@ -51,7 +60,7 @@ def main(arguments: list[str]) -> None:
         answer({"error": "usage", "message": error.message, "hint": error.hint, "status": error.status})
 
 
-def plan(request: Request, kind: str, name: str, answer: Callable[[Answer], None]) -> None:
+def plan(request: Request, kind: str, name: str, answer: Callable[[Answer], None], tell: Callable[[str], None]) -> None:
     """Plan a target and hand over the report.
 
     Args:
@@ -59,16 +68,17 @@ def plan(request: Request, kind: str, name: str, answer: Callable[[Answer], None
         kind: the kind of target.
         name: its name.
         answer: takes the answer; it does not return.
+        tell: is told how far a long search is.
     """
     if kind == "script":
         from sknc.memplan.scripts import plan_script
 
-        plan_script(request, name, answer)
+        plan_script(request, name, answer, tell)
         return
     from sknc.memplan.models import model_in_scope
 
     with model_in_scope(request, kind, name) as subjects:
-        answer({"report": report_for(request, accounted(request, subjects))})
+        answer({"report": report_for(request, accounted(request, subjects), tell)})
 
 
 def accounted(request: Request, subjects: ModelSubjects) -> Callable[[int], Subject]:

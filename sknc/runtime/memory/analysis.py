@@ -6,9 +6,8 @@ offload, recomputation.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 from .accounting import SUPERNEURONS, Profile, unknown_types, unroll
@@ -25,7 +24,6 @@ from .schedule import Outcome, keep_everything, walk
 
 REPORT_SCHEMA = 1
 TECHNIQUES = ("baseline", "liveness", "offload", "recompute")
-LARGEST_BATCH = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,46 +296,3 @@ def by_type(graph: StepGraph) -> list[dict[str, Any]]:
         {"type": kind, "layers": count[kind], "bytes": sizes.get(kind, 0), "forward_flops": work[kind]}
         for kind in sorted(count, key=lambda kind: (-sizes.get(kind, 0), kind))
     ]
-
-
-def largest_batches(make: Callable[[int], Subject], device: int, host: int | None = None) -> dict[str, int]:
-    """The largest batch that fits, with each technique on top of the one before it.
-
-    Args:
-        make: the training step for a batch size.
-        device: bytes of the device.
-        host: bytes of the host, None for any number.
-
-    Returns:
-        For each of TECHNIQUES the largest batch; 0 where not even one sample fits.
-    """
-    known: dict[int, dict[str, bool]] = {}
-
-    def fits(technique: str, batch: int) -> bool:
-        if batch not in known:
-            known[batch] = fitting(make(batch), device, host)
-        return known[batch][technique]
-
-    return {technique: largest(partial(fits, technique)) for technique in TECHNIQUES}
-
-
-def fitting(subject: Subject, device: int, host: int | None) -> dict[str, bool]:
-    """Whether a training step fits its pools, by technique."""
-    graph = subject.graph
-    techniques = apply_techniques(graph, subject.offload)
-    on_host = {"offload": techniques.offload.host, "recompute": techniques.recompute[COST].host}
-    return {
-        name: peak.bytes + subject.fixed <= device and (host is None or max(on_host.get(name, ()), default=0) <= host)
-        for name, peak in techniques.peaks(graph).items()
-    }
-
-
-def largest(fits: Callable[[int], bool]) -> int:
-    """The largest number, up to LARGEST_BATCH, for which something that ends fits; 0 for none."""
-    low, high = 0, 1
-    while high <= LARGEST_BATCH and fits(high):
-        low, high = high, high * 2
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if fits(middle) else (low, middle)
-    return low
