@@ -110,6 +110,8 @@ def attempt(name: str, how: str, budget: int, given: dict[str, Any], limit: int 
         **os.environ,
         "TF_CPU_ALLOCATOR_USE_BFC": "1",
         "TF_CPU_BFC_MEM_LIMIT_IN_MB": str(limit or ROOM),
+        # The same kernels on every CPU, and an allocator with statistics.
+        "TF_ENABLE_ONEDNN_OPTS": "1",
         "TF_CPP_MIN_LOG_LEVEL": "3",
         "CUDA_VISIBLE_DEVICES": "-1",
     }

@@ -69,6 +69,8 @@ def attempt(how: str, limit: int, blocks: int) -> dict[str, Any] | None:
         **os.environ,
         "TF_CPU_ALLOCATOR_USE_BFC": "1",
         "TF_CPU_BFC_MEM_LIMIT_IN_MB": str(limit),
+        # The same kernels on every CPU, and an allocator with statistics.
+        "TF_ENABLE_ONEDNN_OPTS": "1",
         "TF_CPP_MIN_LOG_LEVEL": "3",
         "CUDA_VISIBLE_DEVICES": "-1",
     }

@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import click
 from rich.console import Console
 
-from sknc.errors import EnvironmentProblem
 from sknc.memplan import ACCOUNTINGS, ALLOCATORS, Request, make_report
+from sknc.report.memory_plots import check_plotting
+from sknc.report.writing import check_writable, write_file
 from sknc.runtime.memory.errors import PlanError
 from sknc.runtime.memory.units import format_size, parse_size
 
 PICTURE_SUFFIXES = (".png", ".svg")
+SUFFIXES = {".json": "json", ".html": "html", ".htm": "html"}
 TEXT_WIDTH = 120
+# Seconds after which a search tells how far it is.
+PATIENCE = 5.0
 
 
 class _Size(click.ParamType[int]):
@@ -72,14 +77,12 @@ SIZE = _Size()
     "--format",
     "format_name",
     type=click.Choice(["text", "json", "html"]),
-    default="text",
-    show_default=True,
-    help="What is written.",
+    help="What is written. [default: by FILE's suffix, else text]",
 )
 @click.option(
     "-o",
     "output",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=click.Path(path_type=Path),
     metavar="FILE",
     help="Where to; a FILE that ends in .png or .svg gets the picture.",
 )
@@ -96,7 +99,7 @@ def command(
     allocator: str,
     input_shape: tuple[int, ...] | None,
     machine: Path | None,
-    format_name: str,
+    format_name: str | None,
     output: Path | None,
 ) -> None:
     """Tell what one training step of TARGET will hold in memory, before it runs.
@@ -123,34 +126,52 @@ def command(
         allocator,
         input_shape,
     )
-    report = make_report(request)
+    suffix = "" if output is None else output.suffix.lower()
+    format_name = format_name or SUFFIXES.get(suffix, "text")
+    if output is not None:
+        check_writable(output)
+    if format_name == "html" or suffix in PICTURE_SUFFIXES:
+        check_plotting()
+    report = make_report(request, _teller())
     _write(report, format_name, output)
     raise SystemExit(_judge(report, fail_over))
 
 
+def _teller() -> Callable[[str], None]:
+    """Prints the progress of a search that takes longer than a moment."""
+    start = time.monotonic()
+
+    def tell(text: str) -> None:
+        if time.monotonic() - start > PATIENCE:
+            click.echo(text, err=True)
+
+    return tell
+
+
 def _write(report: Mapping[str, Any], format_name: str, output: Path | None) -> None:
-    try:
-        if output is not None and output.suffix in PICTURE_SUFFIXES:
-            from sknc.report.memory_plots import save_picture
+    """Write the report to a file or to standard output; with a picture in the file, to both."""
+    if output is None:
+        _print(report, format_name)
+        return
+    kind = output.suffix.lower().removeprefix(".")
+    if f".{kind}" in PICTURE_SUFFIXES:
+        from sknc.report.memory_plots import picture_bytes
 
-            save_picture(report, output)
-            _show(report)
-        elif format_name == "text" and output is None:
-            _show(report)
-        elif output is None:
-            click.echo(_rendered(report, format_name), nl=False)
-        else:
-            output.write_text(_rendered(report, format_name), encoding="utf-8")
-            click.echo(f"wrote {output}", err=True)
-    except OSError as error:
-        raise EnvironmentProblem(f"'{output}' cannot be written: {error.strerror or error}") from error
+        write_file(output, picture_bytes(report, kind))
+        _print(report, format_name)
+    else:
+        write_file(output, _rendered(report, format_name).encode("utf-8"))
+    click.echo(f"wrote {output}", err=True)
 
 
-def _show(report: Mapping[str, Any]) -> None:
-    from sknc.report.memory_text import show_memory
+def _print(report: Mapping[str, Any], format_name: str) -> None:
+    if format_name == "text":
+        from sknc.report.memory_text import show_memory
 
-    console = Console(highlight=False)
-    show_memory(report, console if console.is_terminal else Console(highlight=False, width=TEXT_WIDTH))
+        console = Console(highlight=False)
+        show_memory(report, console if console.is_terminal else Console(highlight=False, width=TEXT_WIDTH))
+    else:
+        click.echo(_rendered(report, format_name), nl=False)
 
 
 def _rendered(report: Mapping[str, Any], format_name: str) -> str:

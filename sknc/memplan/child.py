@@ -6,18 +6,23 @@ make them all, so the process ends inside it.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sknc.errors import SkncError
 from sknc.memplan.reports import report_for
 from sknc.memplan.request import Request
 from sknc.memplan.usercode import UserCodeFailed, user_frames
 from sknc.runtime.memory.errors import PlanError
+
+if TYPE_CHECKING:
+    from sknc.runtime.memory.analysis import Subject
+    from sknc.runtime.memory.tensorflow import ModelSubjects
 
 Answer = dict[str, Any]
 
@@ -37,8 +42,16 @@ def main(arguments: list[str]) -> None:
         sys.stderr.flush()
         os._exit(0)
 
+    # Unbuffered, and closed to what the user's code starts.
+    os.set_inheritable(job["progress"], False)
+    progress = open(job["progress"], "w", buffering=1, encoding="utf-8")  # noqa: SIM115 - open to the end
+
+    def tell(text: str) -> None:
+        with contextlib.suppress(OSError):
+            progress.write(f"{text}\n")
+
     try:
-        plan(Request.from_json(job["request"]), job["kind"], job["name"], answer)
+        plan(Request.from_json(job["request"]), job["kind"], job["name"], answer, tell)
     except UserCodeFailed as error:
         answer({"error": "input", "message": str(error), "hint": user_frames(error.__cause__), "status": 2})
     except PlanError as error:
@@ -47,7 +60,7 @@ def main(arguments: list[str]) -> None:
         answer({"error": "usage", "message": error.message, "hint": error.hint, "status": error.status})
 
 
-def plan(request: Request, kind: str, name: str, answer: Callable[[Answer], None]) -> None:
+def plan(request: Request, kind: str, name: str, answer: Callable[[Answer], None], tell: Callable[[str], None]) -> None:
     """Plan a target and hand over the report.
 
     Args:
@@ -55,16 +68,37 @@ def plan(request: Request, kind: str, name: str, answer: Callable[[Answer], None
         kind: the kind of target.
         name: its name.
         answer: takes the answer; it does not return.
+        tell: is told how far a long search is.
     """
     if kind == "script":
         from sknc.memplan.scripts import plan_script
 
-        plan_script(request, name, answer)
+        plan_script(request, name, answer, tell)
         return
     from sknc.memplan.models import model_in_scope
 
     with model_in_scope(request, kind, name) as subjects:
-        answer({"report": report_for(request, subjects)})
+        answer({"report": report_for(request, accounted(request, subjects), tell)})
+
+
+def accounted(request: Request, subjects: ModelSubjects) -> Callable[[int], Subject]:
+    """How a model's training step is made under the accounting that was asked for.
+
+    Args:
+        request: the options.
+        subjects: the model.
+
+    Returns:
+        The training step for a batch size.
+
+    Raises:
+        PlanError: when the model cannot be counted so.
+    """
+    if request.accounting != "superneurons":
+        return subjects
+    from sknc.memplan.networks import LayerSubjects
+
+    return LayerSubjects(subjects)
 
 
 if __name__ == "__main__":

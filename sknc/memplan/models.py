@@ -10,9 +10,11 @@ from typing import Any
 
 import keras
 
+from sknc.memplan.papermodels import paper_model
 from sknc.memplan.request import Request
 from sknc.memplan.usercode import UserCodeFailed, call_user, import_callable
 from sknc.runtime.memory.errors import PlanError
+from sknc.runtime.memory.papernets import paper_network
 from sknc.runtime.memory.tensorflow import ModelSubjects
 from sknc.runtime.memory.tracing import update_rule
 
@@ -25,8 +27,8 @@ def model_in_scope(request: Request, kind: str, name: str) -> Iterator[ModelSubj
 
     Args:
         request: the options.
-        kind: 'application', 'callable' or 'file'.
-        name: the application, module:callable or the file.
+        kind: 'application', 'callable', 'file' or 'paper'.
+        name: the application, module:callable, the file or the paper's network.
 
     Yields:
         The training step for a batch size. Whoever leaves the scope allocates the weights.
@@ -45,6 +47,8 @@ def model_in_scope(request: Request, kind: str, name: str) -> Iterator[ModelSubj
     def build() -> Any:
         if kind == "application":
             return application(name, request.input_shape)
+        if kind == "paper":
+            return paper_model(paper_network(name))
         if function is None:
             return call_user(f"loading '{name}'", lambda: keras.saving.deserialize_keras_object(config))
         return checked_model(name, call_user(f"calling '{name}'", function))

@@ -14,7 +14,7 @@ from typing import Any
 import keras
 import numpy as np
 
-from sknc.memplan.child import Answer
+from sknc.memplan.child import Answer, accounted
 from sknc.memplan.reports import report_for
 from sknc.memplan.request import Request
 from sknc.memplan.usercode import UserCodeFailed, call_user
@@ -46,23 +46,24 @@ class Start:
     Attributes:
         model: the compiled model.
         batch: its batch size.
-        shape: the shape of one sample, where the data is one array.
+        shape: the inputs as symbols, where the data say their shapes.
         data: bytes of the arrays that `fit` copies to the device.
     """
 
     model: Any
     batch: int
-    shape: tuple[int, ...] | None
+    shape: Any
     data: int
 
 
-def plan_script(request: Request, name: str, answer: Callable[[Answer], None]) -> None:
+def plan_script(request: Request, name: str, answer: Callable[[Answer], None], tell: Callable[[str], None]) -> None:
     """Plan what a script trains.
 
     Args:
         request: the options.
         name: the script.
         answer: takes the answer.
+        tell: is told how far a long search is.
 
     Raises:
         PlanError: when the script ends without training.
@@ -72,7 +73,7 @@ def plan_script(request: Request, name: str, answer: Callable[[Answer], None]) -
     target = name if Path(request.target).is_dir() else request.target
     shape = request.input_shape or (None if getattr(start.model, "inputs", None) else start.shape)
     subjects = ModelSubjects(start.model, target, request.optimizer, request.allocator, shape, start.data, (NOTE,))
-    answer({"report": report_for(request.with_batch(start.batch), subjects)})
+    answer({"report": report_for(request.with_batch(start.batch), accounted(request, subjects), tell)})
 
 
 def run_to_fit(name: str) -> Start:
@@ -112,25 +113,40 @@ def run_to_fit(name: str) -> Start:
 
 
 def start_of(found: TrainingWouldStart) -> Start:
-    """Batch size, shape and data from the arguments of `fit`."""
+    """Batch size, shapes and data from the arguments of `fit`."""
     x = found.call.get("x")
     arrays = [value for value in keras.tree.flatten([x, found.call.get("y")]) if isinstance(value, np.ndarray)]
     batch = found.call.get("batch_size")
     spec = getattr(x, "element_spec", None)
-    shape = None
-    if isinstance(x, np.ndarray):
-        shape = tuple(x.shape[1:])
-    elif spec is not None:
-        first = keras.tree.flatten(spec)[0].shape
-        batch = first[0] or batch
-        shape = tuple(first[1:])
-    elif (
-        x is not None and hasattr(x, "__getitem__") and hasattr(x, "__len__") and not isinstance(x, (list, tuple, dict))
-    ):
-        sample = keras.tree.flatten(x[0])[0]
-        batch = len(sample)
-        shape = tuple(sample.shape[1:])
-    return Start(found.model, int(batch or DEFAULT_BATCH), shape, sum(map(copied_bytes, arrays)))
+    if spec is not None:
+        x = spec[0] if isinstance(spec, tuple) else spec
+        batch = keras.tree.flatten(x)[0].shape[0] or batch
+    elif x is not None and hasattr(x, "__getitem__") and hasattr(x, "__len__") and not _held(x):
+        first = x[0]
+        x = first[0] if isinstance(first, tuple) else first
+        batch = len(keras.tree.flatten(x)[0])
+    return Start(found.model, int(batch or DEFAULT_BATCH), _shapes(x), sum(map(copied_bytes, arrays)))
+
+
+def _held(x: Any) -> bool:
+    """Whether data are arrays, or arrays in a structure, and no source that hands out batches."""
+    return isinstance(x, (list, tuple, dict)) or hasattr(x, "shape")
+
+
+def _shapes(x: Any) -> Any:
+    """The inputs of a batch as symbols in their structure; None where their shapes are not known."""
+    parts = keras.tree.flatten(x)
+    if not parts or not all(hasattr(part, "shape") and hasattr(part, "dtype") and part.shape for part in parts):
+        return None
+    if any(size is None for part in parts for size in part.shape[1:]):
+        return None
+
+    def symbol(part: Any) -> Any:
+        dtype = keras.backend.standardize_dtype(getattr(part.dtype, "name", part.dtype))
+        # Keras hands floats over in its own type.
+        return keras.KerasTensor((None, *part.shape[1:]), dtype=keras.backend.floatx() if "float" in dtype else dtype)
+
+    return keras.tree.map_structure(symbol, x)
 
 
 def copied_bytes(array: Any) -> int:

@@ -10,14 +10,14 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from sknc.report.memory_plots import PICTURES, draw, svg
-from sknc.report.memory_text import what_to_do
+from sknc.report.memory_text import TITLES, what_to_do
 from sknc.runtime.memory.units import format_size
 
 _CAPTIONS = {
-    "memory": "Memory by step: baseline, liveness, offload, recomputation and the limits.",
+    "memory": "Memory of the data tensors by step: baseline, liveness, offload, recomputation and the limits.",
     "tensors": "Live tensors by step.",
-    "types": "Bytes and forward work by layer type.",
-    "pools": "What each pool holds over time.",
+    "types": "Share of bytes and of forward work by layer type.",
+    "pools": "What each pool holds over time, parameters and all else included.",
 }
 
 
@@ -42,7 +42,7 @@ def memory_html(report: Mapping[str, Any]) -> str:
     )
     environment.filters.update(size=format_size, advice=what_to_do, pictures=_pictures, layers=_layers)
     template = environment.get_template("memory.html.j2")
-    return template.render(target=report["target"], programs=report.get("programs", [report]))
+    return template.render(target=report["target"], programs=report.get("programs", [report]), titles=TITLES)
 
 
 def _pictures(report: Mapping[str, Any]) -> list[tuple[str, Markup]]:

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import io
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sknc.errors import MissingExtra
+from sknc.runtime.memory.units import format_size
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-MIB = 2**20
 PICTURES = ("memory", "tensors", "types", "pools")
 _COLORS = {
     "baseline": "#888888",
@@ -22,6 +21,11 @@ _COLORS = {
     "recompute": "#2c8a4b",
     "plan": "#7b3fa0",
 }
+# Curves often lie on each other: a later one is thinner, so that the one below shows.
+_WIDTHS = {"liveness": 3.2, "offload": 2.2, "recompute": 1.4, "plan": 1.4}
+_UNITS = ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"), (1, "bytes"))
+# Without a salt of its own matplotlib names the parts of an SVG at random: the same report would not be the same bytes.
+_SVG = {"svg.hashsalt": "sknc"}
 
 
 def new_figure(width: float, height: float) -> Figure:
@@ -37,11 +41,22 @@ def new_figure(width: float, height: float) -> Figure:
     Raises:
         MissingExtra: when matplotlib is not installed.
     """
+    check_plotting()
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+def check_plotting() -> None:
+    """Refuse to draw where matplotlib is missing; a caller asks before it works for minutes.
+
+    Raises:
+        MissingExtra: when matplotlib is not installed.
+    """
     try:
-        from matplotlib.figure import Figure
+        import matplotlib.figure  # noqa: F401 - only whether it is there
     except ImportError as error:
         raise MissingExtra("plot", "a picture of a memory plan", "matplotlib") from error
-    return Figure(figsize=(width, height), layout="constrained")
 
 
 def draw(report: Mapping[str, Any], picture: str) -> Figure:
@@ -56,7 +71,11 @@ def draw(report: Mapping[str, Any], picture: str) -> Figure:
     """
     drawers = {"memory": _memory, "tensors": _tensors, "types": _types, "pools": _pools}
     figure = new_figure(10, 4.2)
-    drawers[picture](figure.subplots(), report)
+    axes = figure.subplots()
+    drawers[picture](axes, report)
+    axes.spines[["top", "right"]].set_visible(False)
+    # Beside the axes, where it hides no curve.
+    figure.legend(loc="outside right upper", fontsize=9, frameon=False)
     return figure
 
 
@@ -67,23 +86,43 @@ def svg(figure: Figure) -> str:
         figure: the figure.
 
     Returns:
-        The text from `<svg` on.
+        The text from `<svg` on; of equal figures it is the same.
     """
-    target = io.StringIO()
-    figure.savefig(target, format="svg", metadata={"Date": None})
-    text = target.getvalue()
+    text = _image(figure, "svg").decode("utf-8")
     return text[text.index("<svg") :]
 
 
-def save_picture(report: Mapping[str, Any], path: Path) -> None:
-    """Write the picture of memory by step; the file's suffix says how.
+def picture_bytes(report: Mapping[str, Any], kind: str) -> bytes:
+    """The picture of memory by step as a file's content.
 
     Args:
         report: what `sknc memplan --format json` writes; of several programs the first is drawn.
-        path: a file that ends in .png or .svg.
+        kind: 'png' or 'svg'.
+
+    Returns:
+        The bytes of the file.
     """
     one = report.get("programs", [report])[0]
-    draw(one, "memory").savefig(path, dpi=150, metadata={"Date": None} if path.suffix == ".svg" else None)
+    figure = draw(one, "memory")
+    figure.suptitle(f"{one['target']}, batch {one['batch']}", fontsize=11)
+    return _image(figure, kind)
+
+
+def _image(figure: Figure, kind: str) -> bytes:
+    from matplotlib import rc_context
+
+    target = io.BytesIO()
+    with rc_context(_SVG):
+        figure.savefig(target, format=kind, dpi=150, metadata={"Date": None} if kind == "svg" else None)
+    return target.getvalue()
+
+
+def _scale(axes: Axes, title: str, most: int) -> int:
+    """Label the axis of bytes in the unit that suits its largest value; returns the unit's bytes."""
+    size, unit = next((size, unit) for size, unit in _UNITS if most >= size or size == 1)
+    axes.set_ylabel(f"{title}, {unit}")
+    axes.set_ylim(0, max(1.05 * most / size, 1))
+    return size
 
 
 def _steps(axes: Axes, report: Mapping[str, Any]) -> list[int]:
@@ -106,71 +145,76 @@ def _curves(report: Mapping[str, Any], key: str) -> dict[str, list[int]]:
 
 def _memory(axes: Axes, report: Mapping[str, Any]) -> None:
     numbers = _steps(axes, report)
-    base = report["peaks"]["baseline"]["bytes"] / MIB
-    axes.axhline(base, color=_COLORS["baseline"], label=f"baseline {base:.0f}")
-    for name, values in _curves(report, "live_bytes").items():
-        most = max(values, default=0) / MIB
-        axes.plot(numbers, [value / MIB for value in values], color=_COLORS[name], label=f"{name} {most:.0f}")
-    axes.axhline(
-        report["layer_max"] / MIB,
-        color="black",
-        linestyle=":",
-        label=f"largest layer {report['layer_max'] / MIB:.0f}",
-    )
+    levels = {"baseline": (report["peaks"]["baseline"]["bytes"], _COLORS["baseline"], "-")}
+    levels["largest layer"] = (report["layer_max"], "black", ":")
     plan = report.get("plan")
     if plan is not None:
-        fixed = report["predicted_peak"] - report["peaks"]["liveness"]["bytes"]
-        left = (plan["budget"]["device"] - fixed) / MIB
+        left = plan["budget"]["device"] - _fixed(report)
         if left > 0:
-            axes.axhline(left, color="red", linestyle="--", label=f"budget for data {left:.0f}")
-    axes.set_ylabel("data tensors, MiB")
-    axes.set_ylim(bottom=0)
-    axes.legend(fontsize=8)
+            levels["budget for data"] = (left, "red", "--")
+    curves = _curves(report, "live_bytes")
+    unit = _scale(axes, "data tensors", max(level for level, _, _ in levels.values()))
+    for name, values in curves.items():
+        label = f"{name}, peak {format_size(max(values, default=0))}"
+        heights = [value / unit for value in values]
+        axes.plot(numbers, heights, color=_COLORS[name], linewidth=_WIDTHS[name], label=label)
+    for name, (level, color, style) in levels.items():
+        axes.axhline(level / unit, color=color, linestyle=style, label=f"{name} {format_size(level)}")
+
+
+def _fixed(report: Mapping[str, Any]) -> int:
+    """Bytes that the device holds beside the data tensors, the reserve included."""
+    return int(report["predicted_peak"] - report["peaks"]["liveness"]["bytes"])
 
 
 def _tensors(axes: Axes, report: Mapping[str, Any]) -> None:
     numbers = _steps(axes, report)
     for name, values in _curves(report, "live_tensors").items():
-        axes.plot(numbers, values, color=_COLORS[name], label=name)
-    axes.axhline(report["peaks"]["baseline"]["live_tensors"], color=_COLORS["baseline"], label="baseline")
+        label = f"{name}, at most {max(values, default=0)}"
+        axes.plot(numbers, values, color=_COLORS[name], linewidth=_WIDTHS[name], label=label)
+    count = report["peaks"]["baseline"]["live_tensors"]
+    axes.axhline(count, color=_COLORS["baseline"], label=f"baseline {count}")
     axes.set_ylabel("live tensors")
     axes.set_ylim(bottom=0)
-    axes.legend(fontsize=8)
 
 
 def _types(axes: Axes, report: Mapping[str, Any]) -> None:
     rows = report["types"][:12][::-1]
-    sizes = sum(row["bytes"] for row in report["types"]) or 1
-    work = sum(row["forward_flops"] for row in report["types"]) or 1
     places = list(range(len(rows)))
-    axes.barh(
-        [place + 0.2 for place in places],
-        [100 * row["bytes"] / sizes for row in rows],
-        height=0.38,
-        color=_COLORS["liveness"],
-        label="bytes",
-    )
-    axes.barh(
-        [place - 0.2 for place in places],
-        [100 * row["forward_flops"] / work for row in rows],
-        height=0.38,
-        color=_COLORS["offload"],
-        label="forward work",
-    )
+    for key, shift, color, label in (
+        ("bytes", 0.2, "liveness", "bytes"),
+        ("forward_flops", -0.2, "offload", "forward work"),
+    ):
+        whole = sum(row[key] for row in report["types"]) or 1
+        bars = axes.barh(
+            [place + shift for place in places],
+            [100 * row[key] / whole for row in rows],
+            height=0.38,
+            color=_COLORS[color],
+            label=label,
+        )
+        axes.bar_label(bars, fmt="%.1f", padding=3, fontsize=8)
     axes.set_yticks(places, [row["type"] for row in rows])
     axes.set_xlabel("% of all")
-    axes.legend(fontsize=8)
+    axes.set_xlim(0, 107)
 
 
 def _pools(axes: Axes, report: Mapping[str, Any]) -> None:
-    numbers = _steps(axes, report)
-    fixed = report["predicted_peak"] - report["peaks"]["liveness"]["bytes"]
-    planned = bool(report["steps"]) and "plan" in report["steps"][0]
-    held = [step["plan"]["live_bytes"] if planned else step["live_bytes"] for step in report["steps"]]
-    axes.plot(numbers, [(value + fixed) / MIB for value in held], color=_COLORS["plan"], label="device")
-    for pool, color in (("host", _COLORS["offload"]), ("disk", _COLORS["recompute"])):
-        values = [step["plan"][f"{pool}_bytes"] if planned else 0 for step in report["steps"]]
-        axes.plot(numbers, [value / MIB for value in values], color=color, label=pool)
-    axes.set_ylabel("held in the pool, MiB")
-    axes.set_ylim(bottom=0)
-    axes.legend(fontsize=8)
+    numbers, fixed = _steps(axes, report), _fixed(report)
+    lines: list[tuple[str, list[int], str, str]] = []
+    if report["steps"] and "plan" in report["steps"][0]:
+        held = [step["plan"] for step in report["steps"]]
+        lines.append(("device", [entry["live_bytes"] + fixed for entry in held], "plan", "-"))
+        lines.append(("host", [entry["host_bytes"] for entry in held], "offload", "--"))
+        lines.append(("disk", [entry["disk_bytes"] for entry in held], "recompute", ":"))
+    else:
+        for name, values in _curves(report, "live_bytes").items():
+            lines.append((f"device, {name}", [value + fixed for value in values], name, "-"))
+        for name in ("offload", "recompute"):
+            values = [step[name]["host_bytes"] for step in report["steps"]]
+            lines.append((f"host, {name}", values, name, "--"))
+    unit = _scale(axes, "held in the pool", max((max(values, default=0) for _, values, _, _ in lines), default=0))
+    for name, values, color, style in lines:
+        label = f"{name}, peak {format_size(max(values, default=0))}"
+        heights = [value / unit for value in values]
+        axes.plot(numbers, heights, style, color=_COLORS[color], linewidth=_WIDTHS[color], label=label)

@@ -12,7 +12,7 @@ from rich.text import Text
 from sknc.runtime.memory.units import format_size
 
 LARGEST = 10
-_TITLES = {
+TITLES = {
     "baseline": "baseline (nothing freed)",
     "liveness": "liveness",
     "offload": "+ offload and prefetch",
@@ -77,7 +77,7 @@ def _holdings(report: Mapping[str, Any]) -> Table:
 def _techniques(report: Mapping[str, Any]) -> Table:
     table = _table("data tensors", "peak", "of baseline", "at step", "tensors", "layer")
     whole = max(1, report["peaks"]["baseline"]["bytes"])
-    for name, title in _TITLES.items():
+    for name, title in TITLES.items():
         peak = report["peaks"][name]
         step = report["steps"][peak["step"] - 1] if name != "baseline" else None
         where = f"{step['layer']} {step['pass']}" if step else ""
@@ -114,7 +114,8 @@ def what_to_do(report: Mapping[str, Any]) -> list[str]:
     plain = peaks["liveness"]["bytes"]
     for strategy, title in (("cost", "cost-aware"), ("speed", "speed-centric")):
         found = report["recompute"][strategy]
-        if found["peak"] < plain:
+        # A saving that rounding hides is none.
+        if found["peak"] < plain and format_size(found["peak"]) != format_size(plain):
             advice.append(
                 f"{title} recomputation runs {found['extra']} forward steps again and brings "
                 f"the data tensors from {format_size(plain)} to {format_size(found['peak'])}"

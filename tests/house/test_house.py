@@ -49,7 +49,8 @@ def test_the_runtime_travels_alone(path):
 
 @pytest.mark.parametrize("path", [*SOURCES, *sorted((ROOT / "tests").rglob("*.py"))], ids=name)
 def test_nothing_is_left_unfinished(path):
-    if path == Path(__file__).resolve():
+    # The one test that may skip needs a browser, which `.ci/run` installs and then insists on.
+    if path in (Path(__file__).resolve(), ROOT / "tests" / "memory" / "test_report_in_browser.py"):
         return
     for number, line in enumerate(path.read_text(encoding="utf-8", errors="replace").splitlines(), 1):
         assert not UNFINISHED.search(line), f"line {number}: {line.strip()}"

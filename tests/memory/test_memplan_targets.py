@@ -122,8 +122,7 @@ def test_fail_over_both_ways_and_a_plan(capsys: pytest.CaptureFixture[str]) -> N
         ("missing.py", 2, "there is no file 'missing.py'"),
         ("tests", 2, "a folder without a manifest.json"),
         ("nonsense", 2, "is no target"),
-        (f"{MODELS}:mlp --accounting superneurons", 2, "is for the paper's networks"),
-        ("paper:alexnet --accounting tensorflow", 2, "counted by the paper's accounting"),
+        ("paper:alexnet --accounting tensorflow --input-shape 3,3,3", 2, "an input shape of their own"),
         (f"{MODELS}:mlp --input-shape 3,-1", 2, "is no shape"),
     ],
 )

@@ -78,6 +78,8 @@ SUPERNEURONS = Profile(
         FORK: TypeRule(False, False, SUMMED, cheap=False, checkpoint=True),
         "JOIN": TypeRule(False, False, FIRST, cheap=False, checkpoint=True),
         "CONCAT": TypeRule(False, False, NEW, cheap=False, checkpoint=True),
+        # Not in the paper: padding, cropping, permuting and repeating only put elements elsewhere.
+        "COPY": TypeRule(False, False, NEW, cheap=True, checkpoint=False),
     },
     offload=frozenset({"CONV"}),
     element_bytes=4,
@@ -86,8 +88,8 @@ SUPERNEURONS = Profile(
 
 
 def unknown_types(network: Network, profile: Profile) -> list[str]:
-    """Names of the layers whose type the profile does not know: they are counted by the worst case."""
-    return [layer.name for layer in network.layers if layer.type not in profile.rules]
+    """Layers whose type the profile does not know, as 'name (type)': they are counted by the worst case."""
+    return [f"{layer.name} ({layer.type})" for layer in network.layers if layer.type not in profile.rules]
 
 
 class _Unroller:
@@ -156,7 +158,8 @@ class _Unroller:
             # A layer on the input batch makes a gradient that nobody reads; the release allocates it all
             # the same.
             new = rule.gradient in (NEW, FIRST)
-            return [self.tensor(f"d input of {layer.name}", self.input_bytes, number, True)] if new else []
+            size = layer.data_elements * self.scale or self.input_bytes
+            return [self.tensor(f"d input of {layer.name}", size, number, True)] if new else []
         shared = {
             IN_PLACE: incoming,
             FIRST: incoming,

@@ -6,9 +6,8 @@ offload, recomputation.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 from .accounting import SUPERNEURONS, Profile, unknown_types, unroll
@@ -25,7 +24,6 @@ from .schedule import Outcome, keep_everything, walk
 
 REPORT_SCHEMA = 1
 TECHNIQUES = ("baseline", "liveness", "offload", "recompute")
-LARGEST_BATCH = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +113,13 @@ class Techniques:
 
 
 def layer_subject(
-    network: Network, target: str, batch: int, optimizer: str, profile: Profile = SUPERNEURONS
+    network: Network,
+    target: str,
+    batch: int,
+    optimizer: str,
+    profile: Profile = SUPERNEURONS,
+    slots: int | None = None,
+    input_pipeline: int = 0,
 ) -> Subject:
     """A training step of a network counted layer by layer.
 
@@ -125,6 +129,8 @@ def layer_subject(
         batch: samples in a batch.
         optimizer: its name, for the slots.
         profile: how layer types are counted.
+        slots: copies of the parameters that the optimiser keeps; None takes them from its name.
+        input_pipeline: bytes that the input pipeline keeps on the device.
 
     Returns:
         The subject of a report.
@@ -136,12 +142,14 @@ def layer_subject(
         raise PlanError(f"a batch has at least one sample, not {batch}")
     width = profile.element_bytes
     trained = network.parameters * width
-    holdings = Holdings(trained + network.state * width, trained, trained * optimizer_slots(optimizer))
+    copies = optimizer_slots(optimizer) if slots is None else slots
+    holdings = Holdings(trained + network.state * width, trained, trained * copies, input_pipeline)
     unknown = unknown_types(network, profile)
-    notes = []
+    notes = list(network.notes)
     if unknown:
         few = ", ".join(unknown[:5]) + (", ..." if len(unknown) > 5 else "")
-        notes.append(f"{len(unknown)} layers of unknown type, assumed to need input, output and gradients: {few}")
+        count = f"{len(unknown)} layers" if len(unknown) > 1 else "1 layer"
+        notes.append(f"{count} of unknown type, assumed to need input, output and gradients: {few}")
     return Subject(
         target,
         batch,
@@ -249,7 +257,7 @@ def plan_within(subject: Subject, budgets: Budgets, machine: Machine, result: di
 
 
 def steps(graph: StepGraph, techniques: Techniques) -> list[dict[str, Any]]:
-    """One entry a step: its layer and what liveness, offload and recomputation hold."""
+    """One entry a step: its layer and what liveness, offload and recomputation hold, on the device and the host."""
     entries = []
     curves = {"offload": techniques.offload, "recompute": techniques.recompute[COST]}
     for number, step in enumerate(graph.steps):
@@ -267,6 +275,7 @@ def steps(graph: StepGraph, techniques: Techniques) -> list[dict[str, Any]]:
             entry[name] = {
                 "live_bytes": outcome.timeline.bytes[number],
                 "live_tensors": outcome.timeline.tensors[number],
+                "host_bytes": outcome.host[number],
             }
         entries.append(entry)
     return entries
@@ -287,46 +296,3 @@ def by_type(graph: StepGraph) -> list[dict[str, Any]]:
         {"type": kind, "layers": count[kind], "bytes": sizes.get(kind, 0), "forward_flops": work[kind]}
         for kind in sorted(count, key=lambda kind: (-sizes.get(kind, 0), kind))
     ]
-
-
-def largest_batches(make: Callable[[int], Subject], device: int, host: int | None = None) -> dict[str, int]:
-    """The largest batch that fits, with each technique on top of the one before it.
-
-    Args:
-        make: the training step for a batch size.
-        device: bytes of the device.
-        host: bytes of the host, None for any number.
-
-    Returns:
-        For each of TECHNIQUES the largest batch; 0 where not even one sample fits.
-    """
-    known: dict[int, dict[str, bool]] = {}
-
-    def fits(technique: str, batch: int) -> bool:
-        if batch not in known:
-            known[batch] = fitting(make(batch), device, host)
-        return known[batch][technique]
-
-    return {technique: largest(partial(fits, technique)) for technique in TECHNIQUES}
-
-
-def fitting(subject: Subject, device: int, host: int | None) -> dict[str, bool]:
-    """Whether a training step fits its pools, by technique."""
-    graph = subject.graph
-    techniques = apply_techniques(graph, subject.offload)
-    on_host = {"offload": techniques.offload.host, "recompute": techniques.recompute[COST].host}
-    return {
-        name: peak.bytes + subject.fixed <= device and (host is None or max(on_host.get(name, ()), default=0) <= host)
-        for name, peak in techniques.peaks(graph).items()
-    }
-
-
-def largest(fits: Callable[[int], bool]) -> int:
-    """The largest number, up to LARGEST_BATCH, for which something that ends fits; 0 for none."""
-    low, high = 0, 1
-    while high <= LARGEST_BATCH and fits(high):
-        low, high = high, high * 2
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if fits(middle) else (low, middle)
-    return low

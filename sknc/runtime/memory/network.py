@@ -14,6 +14,15 @@ FORK = "FORK"
 
 
 @dataclass(frozen=True, slots=True)
+class Window:
+    """What a convolution or a pooling slides over its input: sizes of one sample, rows and columns."""
+
+    kernel: tuple[int, int]
+    stride: int
+    pad: tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
 class Layer:
     """One layer of a network.
 
@@ -25,6 +34,9 @@ class Layer:
         parameters: trainable parameters.
         state: parameters that are not trained (batch norm's moving averages).
         flops: floating point operations of one forward pass, for one sample.
+        data_elements: elements of one sample that a layer without inputs reads; 0 for the whole sample.
+        shape: rows, columns and channels of the output, where the definition says them.
+        window: of a convolution or a pooling, where the definition says it.
     """
 
     name: str
@@ -34,15 +46,28 @@ class Layer:
     parameters: int = 0
     state: int = 0
     flops: int = 0
+    data_elements: int = 0
+    shape: tuple[int, ...] = ()
+    window: Window | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Network:
-    """A network: its name, the elements of one input sample and its layers in definition order."""
+    """A network.
+
+    Attributes:
+        name: its name.
+        input_elements: elements of one input sample.
+        layers: in definition order.
+        input_shape: of one sample, where the definition says it.
+        notes: what was assumed, for the user.
+    """
 
     name: str
     input_elements: int
     layers: tuple[Layer, ...]
+    input_shape: tuple[int, ...] = ()
+    notes: tuple[str, ...] = ()
 
     @property
     def parameters(self) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from typing import Any
 
 from .analysis import Holdings, Subject
@@ -24,7 +23,8 @@ class ModelSubjects:
         target: what the user named.
         optimizer: a Keras optimiser or its name; None takes the compiled one, else Adam.
         allocator: 'default' or 'bfc'.
-        shape: the shape of the model's one input, where the model does not say it.
+        shape: the shape of the model's one input, or its inputs as keras.KerasTensor in the structure that it is called
+            with, where the model does not say it.
         input_pipeline: bytes that the input pipeline keeps on the device.
         notes: what the user should know about the target.
     """
@@ -35,7 +35,7 @@ class ModelSubjects:
         target: str,
         optimizer: Any = None,
         allocator: str = "default",
-        shape: Sequence[int] | None = None,
+        shape: Any = None,
         input_pipeline: int = 0,
         notes: tuple[str, ...] = (),
     ) -> None:
@@ -76,7 +76,7 @@ class ModelSubjects:
             heavy_types(graph),
             self.allocator,
             found.reserve,
-            self.notes,
+            (*self.notes, *traced.notes),
             found.scheduled + self.input_pipeline,
             {"drawn_peaks": {"low": found.low, "high": found.high}},
         )

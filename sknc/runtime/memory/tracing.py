@@ -6,6 +6,7 @@ needed: a model that was built inside `keras.StatelessScope()` has none.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +16,7 @@ import tensorflow as tf
 
 from .errors import PlanError
 from .grappler import optimized
+from .losses import own_training, traced_loss
 from .opgraph import GRADIENT, NOT_A_SLOT, OpGraph, UpdateOp, UpdateRule
 from .tfgraph import LayerNames, needed_ops, op_graph, tensor_bytes
 from .tfrules import SHARING
@@ -32,6 +34,7 @@ class Traced:
         parameters: bytes of all variables.
         trained: bytes of the trained variables.
         inputs: bytes of the input batch and its targets.
+        notes: what of the training is not what was traced, for the user.
     """
 
     graph: OpGraph
@@ -39,14 +42,55 @@ class Traced:
     parameters: int
     trained: int
     inputs: int
+    notes: tuple[str, ...] = ()
 
 
-def input_specs(model: Any, shape: Sequence[int] | None = None) -> list[Any]:
-    """Shapes and types of a model's inputs, without the batch axis.
+def input_structure(model: Any, shape: Any = None) -> Any:
+    """Shapes and types of a model's inputs in the structure that the model is called with.
 
     Args:
         model: a keras.Model.
-        shape: the shape of its one input, where the model does not say it.
+        shape: the shape of its one input, or its inputs as keras.KerasTensor in their structure, where the model does
+            not say it.
+
+    Returns:
+        A keras.KerasTensor an input; its first axis is the batch.
+
+    Raises:
+        PlanError: when a shape is not known.
+    """
+    structure = getattr(model, "_inputs_struct", None)
+    if shape is not None:
+        given = keras.tree.flatten(shape)
+        if given and all(isinstance(spec, keras.KerasTensor) for spec in given):
+            return shape
+        asked = len(keras.tree.flatten(structure)) if structure is not None else 1
+        if asked > 1:
+            raise PlanError(f"the model '{model.name}' has {asked} inputs, and --input-shape says the shape of one")
+        dtype = keras.tree.flatten(structure)[0].dtype if structure is not None else keras.backend.floatx()
+        return keras.KerasTensor((None, *shape), dtype=dtype)
+    if structure is None:
+        structure = list(getattr(model, "inputs", None) or [])
+    built = list((getattr(model, "_build_shapes_dict", None) or {}).values())
+    if isinstance(structure, list) and not structure and built:
+        structure = keras.tree.map_shape_structure(
+            lambda found: keras.KerasTensor((None, *found[1:]), dtype=keras.backend.floatx()), built
+        )
+    specs = keras.tree.flatten(structure)
+    if not specs:
+        raise PlanError(f"the model '{model.name}' does not say the shape of its input; give --input-shape")
+    for spec in specs:
+        if any(size is None for size in spec.shape[1:]):
+            raise PlanError(f"the input of '{model.name}' has the shape {spec.shape}; give --input-shape")
+    return structure[0] if isinstance(structure, list) and len(structure) == 1 else structure
+
+
+def input_specs(model: Any, shape: Any = None) -> list[Any]:
+    """The inputs of `input_structure` as a list.
+
+    Args:
+        model: a keras.Model.
+        shape: as there.
 
     Returns:
         One keras.KerasTensor an input; its first axis is the batch.
@@ -54,19 +98,7 @@ def input_specs(model: Any, shape: Sequence[int] | None = None) -> list[Any]:
     Raises:
         PlanError: when a shape is not known.
     """
-    if shape is not None:
-        return [keras.KerasTensor((None, *shape), dtype=keras.backend.floatx())]
-    specs = list(getattr(model, "inputs", None) or [])
-    if not specs:
-        built = getattr(model, "_build_shapes_dict", None) or {}
-        shapes = [found for found in built.values() if isinstance(found, (tuple, list))]
-        specs = [keras.KerasTensor(tuple(found), dtype=keras.backend.floatx()) for found in shapes]
-    if not specs:
-        raise PlanError(f"the model '{model.name}' does not say the shape of its input; give --input-shape")
-    for spec in specs:
-        if any(size is None for size in spec.shape[1:]):
-            raise PlanError(f"the input of '{model.name}' has the shape {spec.shape}; give --input-shape")
-    return specs
+    return list(keras.tree.flatten(input_structure(model, shape)))
 
 
 def _placeholder(shape: Sequence[int | None], dtype: Any, batch: int | None = None) -> Any:
@@ -74,13 +106,13 @@ def _placeholder(shape: Sequence[int | None], dtype: Any, batch: int | None = No
     return tf.compat.v1.placeholder(dtype, sizes)
 
 
-def trace_step(model: Any, batch: int, shape: Sequence[int] | None = None) -> Traced:
+def trace_step(model: Any, batch: int, shape: Any = None) -> Traced:
     """Trace forward and backward pass of a model.
 
     Args:
         model: a keras.Model; compiled or not.
         batch: samples in a batch.
-        shape: the shape of its one input, where the model does not say it.
+        shape: the shape of its one input, or its inputs as keras.KerasTensor, where the model does not say it.
 
     Returns:
         The operation graph and what the variables and the batch hold.
@@ -88,10 +120,23 @@ def trace_step(model: Any, batch: int, shape: Sequence[int] | None = None) -> Tr
     Raises:
         PlanError: when a shape is not known or the model cannot be called symbolically.
     """
-    specs = input_specs(model, shape)
+    structure = input_structure(model, shape)
+    try:
+        return _trace(model, batch, structure)
+    except PlanError:
+        raise
+    except Exception as error:  # the user's code, or Keras's on it
+        said = f"{type(error).__name__}: {brief(error)}"
+        raise PlanError(f"the training step of '{model.name}' cannot be traced: {said}") from error
+
+
+def _trace(model: Any, batch: int, structure: Any) -> Traced:
+    specs = keras.tree.flatten(structure)
+    more = {"training": True} if takes_training(model) else {}
     if not all(layer.built for layer in model._flatten_layers()):
         # A subclassed model makes its layers' variables when it is called, here with shapes alone.
-        model(_fed(model, [keras.KerasTensor((batch, *spec.shape[1:]), spec.dtype) for spec in specs]))
+        symbols = [keras.KerasTensor((batch, *spec.shape[1:]), spec.dtype) for spec in specs]
+        model(keras.tree.pack_sequence_as(structure, symbols))
     with tf.Graph().as_default() as graph:
         inputs = [_placeholder((batch, *spec.shape[1:]), spec.dtype) for spec in specs]
         stand_ins = {id(variable): _placeholder(variable.shape, variable.dtype) for variable in model.variables}
@@ -100,8 +145,11 @@ def trace_step(model: Any, batch: int, shape: Sequence[int] | None = None) -> Tr
         with tf.GradientTape() as tape:
             for weight in weights:
                 tape.watch(weight)
-            outputs, new_states = model.stateless_call(weights, states, _fed(model, inputs), training=True)
-            targets, loss = _loss(model, outputs)
+            fed = keras.tree.pack_sequence_as(structure, inputs)
+            outputs, new_states, added = model.stateless_call(weights, states, fed, return_losses=True, **more)
+            if not keras.tree.flatten(outputs):
+                raise PlanError(f"the model '{model.name}' returns nothing that could be trained")
+            targets, loss, notes = traced_loss(model, outputs, added, _placeholder)
         forward = len(graph.get_operations())
         gradients = tape.gradient(loss, weights)
     dense = [gradient.values if isinstance(gradient, tf.IndexedSlices) else gradient for gradient in gradients]
@@ -127,50 +175,35 @@ def trace_step(model: Any, batch: int, shape: Sequence[int] | None = None) -> Tr
         sum(map(tensor_bytes, stand_ins.values())),
         sum(map(tensor_bytes, weights)),
         sum(map(tensor_bytes, batch_tensors)),
+        (*own_training(model), *notes),
     )
 
 
-def _fed(model: Any, inputs: list[Any]) -> Any:
-    """Inputs in the structure that the model is called with."""
-    structure = getattr(model, "_inputs_struct", None)
-    if structure is not None:
-        return keras.tree.pack_sequence_as(structure, inputs)
-    return inputs[0] if len(inputs) == 1 else inputs
+def brief(error: BaseException) -> str:
+    """What an error says, in one line without what Keras puts around it.
+
+    Args:
+        error: of the user's code, or of Keras.
+
+    Returns:
+        At most some 200 characters.
+    """
+    text = re.sub(r"\x1b\[[0-9;]*m", "", str(error)).partition("Arguments received by")[0]
+    text = text.rpartition("Error encountered:")[2]
+    text = " ".join(re.sub(r"Exception encountered when calling [^\n]*\n", "", text).split())
+    return text if len(text) <= 200 else f"{text[:200]}..."
 
 
-def _loss(model: Any, outputs: Any) -> tuple[list[Any], Any]:
-    """Targets and a loss: the compiled one where it can be called, else one that holds as much."""
-    losses, targets = [], []
-    flat = keras.tree.flatten(outputs)
-    for output, loss in zip(flat, _loss_functions(model, flat), strict=True):
-        sparse = "sparse" in getattr(loss, "name", "")
-        target = _placeholder(output.shape[:-1] if sparse else output.shape, "int32" if sparse else output.dtype)
-        targets.append(target)
-        losses.append(loss(target, output))
-    return targets, tf.add_n([tf.cast(loss, "float32") for loss in losses])
+def takes_training(layer: Any) -> bool:
+    """Whether the `call` of a layer or model takes `training`, as Keras found out; a user's need not.
 
+    Args:
+        layer: a layer or a model.
 
-def _loss_functions(model: Any, outputs: list[Any]) -> list[Any]:
-    said = getattr(getattr(model, "_compile_loss", None), "_user_loss", None)
-    if isinstance(said, (list, tuple)) and len(said) == len(outputs):
-        return [keras.losses.get(loss) for loss in said]
-    if isinstance(said, str) or callable(said):
-        loss = keras.losses.get(said)
-        if isinstance(loss, keras.losses.Loss):
-            return [loss] * len(outputs)
-        if isinstance(said, str):
-            return [keras.losses.get({"class_name": _class_name(loss), "config": {}})] * len(outputs)
-    return [_usual_loss(output) for output in outputs]
-
-
-def _class_name(function: Any) -> str:
-    return "".join(part.capitalize() for part in function.__name__.split("_"))
-
-
-def _usual_loss(output: Any) -> Any:
-    if output.op.type == "Softmax":
-        return keras.losses.SparseCategoricalCrossentropy()
-    return keras.losses.MeanSquaredError()
+    Returns:
+        Whether Keras hands it over.
+    """
+    return bool(getattr(layer, "_call_has_training_arg", True))
 
 
 def layer_classes(model: Any) -> dict[str, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..network import Layer, Network
+from ..network import Layer, Network, Window
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,8 @@ class ImageNet:
 
     def network(self) -> Network:
         """The finished network."""
-        return Network(self.name, self.input.elements, tuple(self.layers))
+        shape = (self.input.rows, self.input.columns, self.input.channels)
+        return Network(self.name, self.input.elements, tuple(self.layers), shape)
 
     def add(
         self,
@@ -49,12 +50,14 @@ class ImageNet:
         work: int,
         weights: int = 0,
         state: int = 0,
+        window: Window | None = None,
     ) -> Output:
         """Add a layer of a type, named by its type and number."""
         self.numbers[kind] = self.numbers.get(kind, 0) + 1
         out = Output(f"{kind}{self.numbers[kind]}", *shape)
         inputs = tuple(source.name for source in sources if source.name)
-        self.layers.append(Layer(out.name, kind, inputs, out.elements, weights, state, work))
+        size = (out.rows, out.columns, out.channels)
+        self.layers.append(Layer(out.name, kind, inputs, out.elements, weights, state, work, shape=size, window=window))
         return out
 
     def conv(
@@ -72,12 +75,15 @@ class ImageNet:
         columns = strided(x.columns, wide, stride, pad_columns)
         weights = high * wide * x.channels * filters
         work = 2 * weights * rows * columns
-        return self.add("CONV", [x], (rows, columns, filters), work, weights + filters)
+        window = Window((high, wide), stride, (pad_rows, pad_columns))
+        return self.add("CONV", [x], (rows, columns, filters), work, weights + filters, window=window)
 
     def pool(self, x: Output, kernel: int, stride: int, pad: int = 0) -> Output:
         """A pooling."""
         rows, columns = strided(x.rows, kernel, stride, pad), strided(x.columns, kernel, stride, pad)
-        return self.add("POOL", [x], (rows, columns, x.channels), kernel * kernel * rows * columns * x.channels)
+        work = kernel * kernel * rows * columns * x.channels
+        window = Window((kernel, kernel), stride, (pad, pad))
+        return self.add("POOL", [x], (rows, columns, x.channels), work, window=window)
 
     def norm(self, x: Output) -> Output:
         """A batch normalisation: two trained and two moving values a channel."""
