@@ -14,7 +14,7 @@ import tensorflow as tf
 from sknc.runtime.memory.analysis import report
 from sknc.runtime.memory.bfc import Pool
 from sknc.runtime.memory.errors import PlanError
-from sknc.runtime.memory.executor import Executor
+from sknc.runtime.memory.executor import BUSY, CROWDED, Executor
 from sknc.runtime.memory.loops import LOOPS
 from sknc.runtime.memory.opgraph import Op, OpGraph, with_updates
 from sknc.runtime.memory.oplayers import layer_graph, most_at_once
@@ -121,9 +121,9 @@ class TestExecutor:
         executor = Executor(traced.graph, ALLOCATORS["default"])
         before = executor.pool.in_use
         for seed in range(5):
-            executor.run(seed, 3.0)
+            executor.run(seed, BUSY if seed % 2 else CROWDED)
             assert executor.pool.in_use == before
-        peaks = [Executor(traced.graph, ALLOCATORS["default"]).run(7, 3.0).peak for _ in range(2)]
+        peaks = [Executor(traced.graph, ALLOCATORS["default"]).run(7, CROWDED).peak for _ in range(2)]
         assert peaks[0] == peaks[1]
 
 
@@ -143,13 +143,24 @@ class TestTrace:
         assert len(traced.run.ops) < len(traced.graph.ops)
         assert len(traced.run.gradients) == len(traced.graph.gradients) == 10
 
-    def test_a_loop_stays_one_operation(self) -> None:
+    def test_a_loop_is_not_taken_apart_by_the_optimiser(self) -> None:
         inputs = keras.Input((12, 8))
         model = keras.Model(inputs, keras.layers.Dense(3)(keras.layers.LSTM(16)(inputs)))
         traced = trace_step(model, 4)
-        loops = [op.type for op in traced.run.ops if op.type in LOOPS]
-        assert len(loops) == 2
+        assert len([op for op in traced.graph.ops if op.type in LOOPS]) == 2
         assert not [op.type for op in traced.run.ops if op.type in ("Enter", "Exit", "NextIteration", "Switch")]
+
+    def test_a_loop_runs_turn_by_turn(self) -> None:
+        """What the forward loop's turns push is read by the turns of the gradient's loop that pop it."""
+        inputs = keras.Input((12, 8))
+        model = keras.Model(inputs, keras.layers.Dense(3)(keras.layers.LSTM(16)(inputs)))
+        run = trace_step(model, 4).run
+        assert not [op for op in run.ops if op.type in LOOPS]
+        tanh = [op for op in run.ops if op.type == "Tanh" and not op.backward]
+        assert len(tanh) == 2 * 12
+        maker = {tensor: op for op in run.ops for tensor in op.makes}
+        popped = [maker.get(op.reads[0]) for op in run.ops if op.type == "Identity" and op.backward and op.reads]
+        assert sum(op is not None and op.type == "Tanh" and not op.backward for op in popped) >= 2 * 12
 
     def test_layers_called_again_are_steps_of_their_own(self) -> None:
         graph = layer_graph(trace_step(keras_models.shared(), 8).graph)

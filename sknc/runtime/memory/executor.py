@@ -20,7 +20,32 @@ from .tfrules import IN_PLACE, INEXPENSIVE, SHARING, Allocator
 # A CPU core's order of magnitude: only the ratio of the two matters for the order.
 FLOPS = 4e10
 BANDWIDTH = 6e9
+# What fits a core's cache goes faster.
+CACHE, CACHED = 2 << 20, 1.5e10
 OVERHEAD = 2e-6
+# TensorFlow takes an operation for cheap once it has taken less than this a few dozen times.
+CHEAP = 4e-6
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """What else the machine does while a step runs.
+
+    Attributes:
+        spread: how much longer operations take on average, in parts of their time.
+        every: seconds of work after which a thread loses its core, on average; 0 for never.
+        away: seconds for which it is gone then, on average.
+    """
+
+    spread: float = 0.0
+    every: float = 0.0
+    away: float = 0.0
+
+
+CALM = Load()
+# Operations last longer, each by its own part; or threads lose their cores now and then.
+BUSY = Load(spread=3.0)
+CROWDED = Load(spread=1.0, every=0.004, away=0.02)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +92,10 @@ class Executor:
                 self.following[other].append(number)
             self.inputs.append(len(before))
         self.seconds = [self.duration(number) for number in range(len(graph.ops))]
+        self.cheap = [
+            op.type in INEXPENSIVE or (op.again and seconds <= CHEAP)
+            for op, seconds in zip(graph.ops, self.seconds, strict=True)
+        ]
 
     def initial(self, tensor: int) -> int:
         """Allocate what is held through all steps; drawing a kernel's first values leaves two holes behind it."""
@@ -100,30 +129,29 @@ class Executor:
         if op.type in SHARING:
             return OVERHEAD
         touched = sum(self.sizes[tensor] for tensor in (*op.reads, *op.makes))
-        return max(op.flops / FLOPS, touched / BANDWIDTH) + OVERHEAD
+        return max(op.flops / FLOPS, touched / (CACHED if touched <= CACHE else BANDWIDTH)) + OVERHEAD
 
-    def run(self, seed: int = 0, noise: float = 0.0) -> Run:
+    def run(self, seed: int = 0, load: Load = CALM) -> Run:
         """Imitate one step.
 
         Args:
             seed: of the draws.
-            noise: how much durations vary: 0 for not at all; with more, some operations take many times
-                as long.
+            load: what else the machine does.
 
         Returns:
             The peak and where it is.
         """
-        return _Step(self, random.Random(seed), noise).run()
+        return _Step(self, random.Random(seed), load).run()
 
 
 class _Step:
     """The state of one imitated step."""
 
-    def __init__(self, executor: Executor, rng: random.Random, noise: float) -> None:
+    def __init__(self, executor: Executor, rng: random.Random, load: Load) -> None:
         self.ex = executor
         self.ops = executor.graph.ops
         self.rng = rng
-        self.noise = noise
+        self.load = load
         self.waiting = list(executor.inputs)
         self.buffer: dict[int, int] = {}
         self.pool = executor.pool
@@ -207,11 +235,15 @@ class _Step:
             self.take_chunk(self.ex.sizes[slot])
 
     def lasting(self, number: int) -> float:
-        seconds = self.ex.seconds[number]
-        if not self.noise:
-            return seconds
-        # Mostly a little longer; now and then the core was busy with something else.
-        return seconds * (1 + self.rng.expovariate(1 / self.noise))
+        work = self.ex.seconds[number]
+        load, draw = self.load, self.rng.expovariate
+        seconds = work * (1 + draw(1 / load.spread)) if load.spread else work
+        if load.every:
+            done = draw(1 / load.every)
+            while done < work:
+                seconds += draw(1 / load.away)
+                done += draw(1 / load.every)
+        return seconds
 
     def output(self, number: int, place: int, tensor: int) -> int:
         """The buffer of an output: the input's, or a new one; -1 for nothing, or for a held tensor."""
@@ -272,7 +304,7 @@ class _Step:
             self.waiting[other] -= 1
             if self.waiting[other]:
                 continue
-            if self.ops[other].type in INEXPENSIVE:
+            if self.ex.cheap[other]:
                 self.inline[thread].append(other)
             else:
                 heavy.append(other)

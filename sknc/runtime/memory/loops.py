@@ -15,15 +15,27 @@ _PUSHES = {"TensorListPushBack": 1, "TensorListSetItem": 2}
 UNKNOWN_TURNS = 1
 
 
-def _bytes(tensor: Any) -> int:
+def shape_bytes(tensor: Any) -> int:
+    """Bytes of a tensor inside of a loop; 0 for handles.
+
+    Args:
+        tensor: symbolic.
+
+    Returns:
+        Its bytes, where a size that is not known counts as one.
+    """
     shape = tensor.shape
     if shape.rank is None or tensor.dtype.name in ("variant", "resource"):
         return 0
-    # A size that is not known inside the loop counts as one.
     return int(prod(size or 1 for size in shape)) * int(tensor.dtype.size or 0)
 
 
-def _body(op: Any) -> Any:
+def body_of(op: Any) -> Any:
+    """The graph of one turn of a loop.
+
+    Args:
+        op: a While operation, as it was traced.
+    """
     return op.graph._get_function(op.get_attr("body").name).graph
 
 
@@ -64,11 +76,11 @@ def loop_sizes(op: Any) -> list[tuple[int, int]]:
         For a list, what all turns put into it, in a piece for each turn; for a tensor, its own bytes.
     """
     count = turns(op)
-    body = _body(op)
+    body = body_of(op)
     return [
         (count * _put_in_one_turn(body.outputs[place]), count)
         if tensor.dtype.name == "variant"
-        else (_bytes(tensor), 1)
+        else (shape_bytes(tensor), 1)
         for place, tensor in enumerate(op.outputs)
     ]
 
@@ -77,7 +89,7 @@ def _put_in_one_turn(tensor: Any) -> int:
     while tensor.op.type in ("Identity", "TensorListElementShape"):
         tensor = tensor.op.inputs[0]
     place = _PUSHES.get(tensor.op.type)
-    return 0 if place is None else _bytes(tensor.op.inputs[place])
+    return 0 if place is None else shape_bytes(tensor.op.inputs[place])
 
 
 def loop_scratch(op: Any, backward: bool) -> tuple[int, ...]:
@@ -94,7 +106,7 @@ def loop_scratch(op: Any, backward: bool) -> tuple[int, ...]:
         Bytes of one turn's tensors that go into no list, and of the weights' gradients of all turns in
         flight.
     """
-    operations = _body(op).get_operations()
+    operations = body_of(op).get_operations()
     listed = {inner.inputs[_PUSHES[inner.type]].ref() for inner in operations if inner.type in _PUSHES}
     scratch = []
     in_flight = min(turns(op), int(op.get_attr("parallel_iterations"))) if backward else 1
@@ -103,6 +115,6 @@ def loop_scratch(op: Any, backward: bool) -> tuple[int, ...]:
             continue
         ahead = inner.type == "MatMul" and inner.get_attr("transpose_a")
         for tensor in inner.outputs:
-            if tensor.ref() not in listed and _bytes(tensor):
-                scratch += [_bytes(tensor)] * (in_flight if ahead else 1)
+            if tensor.ref() not in listed and shape_bytes(tensor):
+                scratch += [shape_bytes(tensor)] * (in_flight if ahead else 1)
     return tuple(scratch)

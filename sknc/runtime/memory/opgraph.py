@@ -27,6 +27,7 @@ class Op:
         backward: whether it belongs to the backward pass.
         scratch: sizes of the tensors that it needs only while it runs.
         updates: the variable or the optimiser's value that it assigns, or NOT_AN_UPDATE.
+        again: whether it runs many times in a step, so that TensorFlow soon knows how cheap it is.
     """
 
     type: str
@@ -38,6 +39,7 @@ class Op:
     backward: bool = False
     scratch: tuple[int, ...] = ()
     updates: int = NOT_AN_UPDATE
+    again: bool = False
 
 
 @dataclass(frozen=True)

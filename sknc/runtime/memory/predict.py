@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .executor import Executor
+from .executor import BUSY, CROWDED, Executor
 from .opgraph import OpGraph, UpdateRule, with_updates
 from .tfrules import ALLOCATORS
 
@@ -13,8 +13,6 @@ WARM_UP = 2
 # Operations imitated by one prediction, at most; a large graph gets fewer draws.
 OPERATIONS = 120_000
 FEWEST_DRAWS, MOST_DRAWS = 10, 40
-# How much durations vary in a draw (a machine with other work).
-NOISE = 3.0
 # The largest of ten steps is what people see: one draw in twenty may be larger. And what is added for what no draw
 # shows.
 QUANTILE = 0.95
@@ -63,6 +61,7 @@ def predict_peak(graph: OpGraph, rule: UpdateRule, allocator: str = "default", t
     scheduled = max(calm.run().peak for _ in range(WARM_UP + 1))
     draws = min(MOST_DRAWS, max(FEWEST_DRAWS, OPERATIONS // max(1, len(whole.ops))))
     busy = Executor(whole, ALLOCATORS[allocator], threads)
-    peaks = sorted([busy.run(seed, NOISE).peak for seed in range(WARM_UP + draws)][WARM_UP:])
+    loads = (BUSY, CROWDED)
+    peaks = sorted([busy.run(seed, loads[seed % 2]).peak for seed in range(WARM_UP + draws)][WARM_UP:])
     high = max(scheduled, peaks[int(QUANTILE * (len(peaks) - 1))])
     return Prediction(scheduled, high - scheduled + int(MARGIN * high), peaks[0], peaks[-1], held)

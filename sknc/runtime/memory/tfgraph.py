@@ -10,6 +10,7 @@ from typing import Any
 
 from .loops import LOOPS, loop_scratch, loop_sizes
 from .opgraph import Op, OpGraph
+from .unroll import Unroller
 
 GRADIENT_SCOPE = "gradient_tape/"
 # TensorFlow folds operations on constants while it optimises a graph, up to about this size of the result.
@@ -209,6 +210,7 @@ def op_graph(
     names: LayerNames,
     late: frozenset[str],
     traced: Any,
+    unrolled: bool = False,
 ) -> OpGraph:
     """Turn TensorFlow's operations into an operation graph.
 
@@ -221,6 +223,7 @@ def op_graph(
         names: finds layers.
         late: names of the operations that were traced after the forward pass.
         traced: the graph as it was traced, which knows the bodies of loops.
+        unrolled: whether loops are written turn by turn.
 
     Returns:
         The forward and backward pass.
@@ -230,18 +233,23 @@ def op_graph(
     sizes = [tensor_bytes(tensor) for tensor in held]
     numbers: dict[Any, int] = {}
     pieces: dict[int, int] = {}
-    result, twins = [], Twins()
+    result: list[Op] = []
+    twins, unroller = Twins(), Unroller(ids, sizes, result, flops)
     for op in kept:
         if twins.stand_in(op, ids, numbers):
             continue
         loop = traced.get_operation_by_name(op.name) if op.type in LOOPS else None
+        layer, backward = names.call(op.name)
+        backward = backward or (not layer and (op.name in late or op.name.startswith(GRADIENT_SCOPE)))
+        if unrolled and unroller.takes(op, loop):
+            unroller.write(op, loop, layer, backward)
+            numbers[op] = len(result) - 1
+            continue
         made = loop_sizes(loop) if loop else [(tensor_bytes(tensor), 1) for tensor in op.outputs]
         for tensor, (size, count) in zip(op.outputs, made, strict=True):
             ids[tensor.ref()] = len(sizes)
             pieces[len(sizes)] = count
             sizes.append(size)
-        layer, backward = names.call(op.name)
-        backward = backward or (not layer and (op.name in late or op.name.startswith(GRADIENT_SCOPE)))
         result.append(_operation(op, ids, numbers, layer, backward, loop))
         numbers[op] = len(result) - 1
     titles = names.titles()

@@ -160,18 +160,19 @@ def _trace(model: Any, batch: int, structure: Any) -> Traced:
     drawn = [place for place, stand_in in enumerate(held) if len(stand_in.shape) > 1 and place < len(stand_ins)]
     names = LayerNames(layer_classes(model), model.name)
 
-    def made(moved: Callable[[Any], Any], ops: Sequence[Any]) -> OpGraph:
+    def made(moved: Callable[[Any], Any], ops: Sequence[Any], unrolled: bool) -> OpGraph:
         wanted = [moved(tensor) for tensor in (loss, *new_states, *pairs.values())]
         kept = [moved(tensor) for tensor in held]
         of = {old.ref(): new for old, new in zip(held, kept, strict=True)}
         moved_pairs = {of[weight].ref(): moved(gradient) for weight, gradient in pairs.items()}
-        return op_graph(ops, wanted, kept, drawn, moved_pairs, names, late, graph)
+        return op_graph(ops, wanted, kept, drawn, moved_pairs, names, late, graph, unrolled)
 
     found = optimized(graph, [loss, *new_states, *pairs.values()])
-    traced = made(lambda tensor: tensor, graph.get_operations())
     return Traced(
-        traced,
-        traced if found is None else made(found.moved, found.ops),
+        made(lambda tensor: tensor, graph.get_operations(), unrolled=False),
+        made(lambda tensor: tensor, graph.get_operations(), unrolled=True)
+        if found is None
+        else made(found.moved, found.ops, unrolled=True),
         sum(map(tensor_bytes, stand_ins.values())),
         sum(map(tensor_bytes, weights)),
         sum(map(tensor_bytes, batch_tensors)),
