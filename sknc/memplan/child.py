@@ -10,6 +10,7 @@ import contextlib
 import json
 import os
 import sys
+import traceback
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from sknc.runtime.memory.tensorflow import ModelSubjects
 
 Answer = dict[str, Any]
+FAULT = "this is a fault of sknc: please report it, with the traceback that SKNC_DEBUG=1 prints"
 
 
 def main(arguments: list[str]) -> None:
@@ -55,9 +57,15 @@ def main(arguments: list[str]) -> None:
     except UserCodeFailed as error:
         answer({"error": "input", "message": str(error), "hint": user_frames(error.__cause__), "status": 2})
     except PlanError as error:
-        answer({"error": "usage", "message": str(error)})
+        answer({"error": "usage", "message": str(error), "hint": user_frames(error.__cause__)})
     except SkncError as error:
         answer({"error": "usage", "message": error.message, "hint": error.hint, "status": error.status})
+    except Exception as error:  # noqa: BLE001 - nobody foresaw it: the parent tells of it as the command line does
+        debug = traceback.format_exc() if os.environ.get("SKNC_DEBUG") == "1" else None
+        said = " ".join(str(error).split()) or "no message"
+        answer(
+            {"error": "internal", "message": f"internal error: {type(error).__name__}: {said}", "hint": debug or FAULT}
+        )
 
 
 def plan(request: Request, kind: str, name: str, answer: Callable[[Answer], None], tell: Callable[[str], None]) -> None:

@@ -11,12 +11,14 @@ import threading
 from pathlib import Path
 from typing import Any
 
+from sknc.engines.logs import tail
 from sknc.errors import EnvironmentProblem, InputProblem, SkncError, UsageError
 from sknc.memplan.request import Request
 from sknc.memplan.targets import Target
 from sknc.runtime.memory.batches import Tell
 
 TAIL = 12
+OUT_OF_MEMORY = "a system that runs out of memory ends processes so"
 
 
 def report_in_child(request: Request, target: Target, tell: Tell | None = None) -> dict[str, Any]:
@@ -37,12 +39,12 @@ def report_in_child(request: Request, target: Target, tell: Tell | None = None) 
     """
     with tempfile.TemporaryDirectory(prefix="sknc-memplan-") as folder:
         answer = Path(folder) / "answer.json"
-        status, printed = run_child(request, target, answer, tell or (lambda _: None))
+        log = Path(folder) / "log.txt"
+        status = run_child(request, target, answer, log, tell or (lambda _: None))
         if not answer.is_file():
-            raise EnvironmentProblem(
-                f"planning '{target.name}' ended with status {status} and no answer",
-                "\n".join(printed.splitlines()[-TAIL:]) or None,
-            )
+            ended = f"was ended by signal {-status}" if status < 0 else f"ended with status {status}"
+            hint = "\n".join(tail(log, lines=TAIL)) or (OUT_OF_MEMORY if status == -9 else None)
+            raise EnvironmentProblem(f"planning '{target.name}' {ended} and gave no answer", hint)
         said: dict[str, Any] = json.loads(answer.read_text(encoding="utf-8"))
     if "report" in said:
         result: dict[str, Any] = said["report"]
@@ -50,32 +52,32 @@ def report_in_child(request: Request, target: Target, tell: Tell | None = None) 
     raise failure(said)
 
 
-def run_child(request: Request, target: Target, answer: Path, tell: Tell) -> tuple[int, str]:
+def run_child(request: Request, target: Target, answer: Path, log: Path, tell: Tell) -> int:
     """Run the child process to its end.
 
     Args:
         request: the options.
         target: what to plan for.
         answer: the file for the answer.
+        log: the file for what it writes to standard error.
         tell: is told each line of the child's progress.
 
     Returns:
-        Its status, and what it wrote to standard error.
+        Its status.
     """
     reading, writing = os.pipe()
     job = {"request": request.as_json(), "kind": target.kind, "name": target.name, "progress": writing}
     environment = {"TF_CPP_MIN_LOG_LEVEL": "2", **os.environ, "KERAS_BACKEND": "tensorflow"}
     # What the user's code prints is not part of the report.
-    child = subprocess.Popen(
-        [sys.executable, "-m", "sknc.memplan.child", str(answer)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-        errors="replace",
-        env=environment,
-        pass_fds=(writing,),
-    )
+    with log.open("wb") as errors:
+        child = subprocess.Popen(
+            [sys.executable, "-m", "sknc.memplan.child", str(answer)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=errors,
+            env=environment,
+            pass_fds=(writing,),
+        )
     os.close(writing)
 
     def listen() -> None:
@@ -87,13 +89,13 @@ def run_child(request: Request, target: Target, answer: Path, tell: Tell) -> tup
     listener = threading.Thread(target=listen, daemon=True)
     listener.start()
     try:
-        _, printed = child.communicate(json.dumps(job))
+        child.communicate(json.dumps(job).encode("utf-8"))
     finally:
         if child.poll() is None:
             child.kill()
             child.wait()
     listener.join(timeout=1)
-    return child.returncode, printed
+    return child.returncode
 
 
 def failure(said: dict[str, Any]) -> SkncError:

@@ -50,7 +50,8 @@ def model_in_scope(request: Request, kind: str, name: str) -> Iterator[ModelSubj
         if kind == "paper":
             return paper_model(paper_network(name))
         if function is None:
-            return call_user(f"loading '{name}'", lambda: keras.saving.deserialize_keras_object(config))
+            loaded = call_user(f"loading '{name}'", lambda: keras.saving.deserialize_keras_object(config))
+            return checked_model(name, loaded)
         return checked_model(name, call_user(f"calling '{name}'", function))
 
     with ExitStack() as scope:
@@ -70,11 +71,11 @@ def model_in_scope(request: Request, kind: str, name: str) -> Iterator[ModelSubj
 
 
 def checked_model(name: str, model: Any) -> Any:
-    """What a callable returned, when it is a model.
+    """What a callable or a file gave, when it is a model.
 
     Args:
-        name: module:callable.
-        model: what it returned.
+        name: module:callable, or the file.
+        model: what it gave.
 
     Returns:
         The model.
@@ -83,7 +84,7 @@ def checked_model(name: str, model: Any) -> Any:
         PlanError: when it is none.
     """
     if not isinstance(model, keras.Model):
-        raise PlanError(f"'{name}' returned {type(model).__name__}, not a keras.Model")
+        raise PlanError(f"'{name}' gave {type(model).__name__}, not a keras.Model")
     return model
 
 
@@ -127,10 +128,12 @@ def read_config(path: str) -> dict[str, Any]:
     """
     try:
         with zipfile.ZipFile(path) as archive:
-            content: dict[str, Any] = json.loads(archive.read("config.json"))
-            return content
+            content = json.loads(archive.read("config.json"))
     except (OSError, KeyError, ValueError, zipfile.BadZipFile) as error:
         raise PlanError(f"'{path}' is no .keras file: {error}") from error
+    if not isinstance(content, dict) or "class_name" not in content:
+        raise PlanError(f"'{path}' is no .keras file: its configuration names no class")
+    return content
 
 
 def saved_optimizer(compiled: dict[str, Any]) -> Any:

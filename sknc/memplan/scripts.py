@@ -17,7 +17,7 @@ import numpy as np
 from sknc.memplan.child import Answer, accounted
 from sknc.memplan.reports import report_for
 from sknc.memplan.request import Request
-from sknc.memplan.usercode import UserCodeFailed, call_user
+from sknc.memplan.usercode import call_user
 from sknc.runtime.memory.errors import PlanError
 from sknc.runtime.memory.tensorflow import ModelSubjects
 
@@ -104,8 +104,6 @@ def run_to_fit(name: str) -> Start:
         call_user(f"'{name}'", lambda: runpy.run_path(str(path), run_name="__main__"))
     except TrainingWouldStart as found:
         return start_of(found)
-    except SystemExit as ended:
-        raise UserCodeFailed(f"'{name}' ended with status {ended.code} before it trained") from ended
     finally:
         keras.Model.fit = fit
         os.chdir(folder)

@@ -98,6 +98,9 @@ def programs_of(folder: Path) -> list[Path]:
     """
     try:
         manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
-        return [folder / program["file"] for block in manifest["blocks"] for program in block["programs"]]
+        found = [folder / program["file"] for block in manifest["blocks"] for program in block["programs"]]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise UsageError(f"'{folder / 'manifest.json'}' is no manifest: {error}") from error
+    if not found:
+        raise UsageError(f"'{folder / 'manifest.json'}' names no program that could be planned")
+    return found

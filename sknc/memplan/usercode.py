@@ -34,8 +34,11 @@ def call_user(what: str, function: Callable[[], Any]) -> Any:
         return function()
     except SkncError:
         raise
-    except Exception as error:
-        raise UserCodeFailed(f"{what} failed: {type(error).__name__}: {error}") from error
+    except SystemExit as error:
+        raise UserCodeFailed(f"{what} ended with status {error.code or 0} before it trained") from error
+    except (Exception, KeyboardInterrupt) as error:
+        said = f": {error}" if str(error) else ""
+        raise UserCodeFailed(f"{what} failed: {type(error).__name__}{said}") from error
 
 
 def import_callable(name: str) -> Callable[[], Any]:

@@ -115,7 +115,7 @@ def test_fail_over_both_ways_and_a_plan(capsys: pytest.CaptureFixture[str]) -> N
 @pytest.mark.parametrize(
     ("target", "status", "said"),
     [
-        (f"{MODELS}:no_model", 2, "returned int, not a keras.Model"),
+        (f"{MODELS}:no_model", 2, "gave int, not a keras.Model"),
         (f"{MODELS}:broken", 2, "RuntimeError: no such data"),
         (f"{MODELS}:any_size", 2, "give --input-shape"),
         ("missing.keras", 2, "there is no file 'missing.keras'"),
@@ -146,6 +146,8 @@ def test_without_a_batch_nothing_is_guessed(capsys: pytest.CaptureFixture[str]) 
         ("print('nothing to train')", 1, "has no block"),
         ("#SKYNNET:BEGIN_MULTICLASS\nprint('no model')\n#SKYNNET:END", 2, "without calling fit"),
         ("#SKYNNET:BEGIN_MULTICLASS\nx = 1 / 0\n#SKYNNET:END", 2, "bad.py:2: x = 1 / 0"),
+        ("#SKYNNET:BEGIN_MULTICLASS\nexit(3)\n#SKYNNET:END", 2, "ended with status 3 before it trained"),
+        ("import os\nos.kill(os.getpid(), 9)\n#SKYNNET:BEGIN", 2, "was ended by signal 9 and gave no answer"),
     ],
 )
 def test_scripts_that_cannot_be_planned(
@@ -175,7 +177,24 @@ def test_what_is_not_there_is_named() -> None:
         application("Nothing", None)
     with pytest.raises(PlanError, match="refuses this input shape"):
         application("VGG16", (8, 8, 3))
-    with pytest.raises(PlanError, match="returned int"):
+    with pytest.raises(PlanError, match="gave int"):
         checked_model("m:f", 7)
     with pytest.raises(PlanError, match=r"is no \.keras file"):
         read_config(__file__)
+
+
+def test_files_that_hold_something_else(tmp_path: Path) -> None:
+    import zipfile
+
+    from sknc.errors import UsageError
+    from sknc.memplan.models import read_config
+    from sknc.memplan.targets import programs_of
+    from sknc.runtime.memory.errors import PlanError
+
+    with zipfile.ZipFile(tmp_path / "list.keras", "w") as archive:
+        archive.writestr("config.json", "[1]")
+    with pytest.raises(PlanError, match="names no class"):
+        read_config(str(tmp_path / "list.keras"))
+    (tmp_path / "manifest.json").write_text('{"schema": 1, "blocks": []}')
+    with pytest.raises(UsageError, match="names no program"):
+        programs_of(tmp_path)
