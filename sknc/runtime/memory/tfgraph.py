@@ -140,10 +140,12 @@ class LayerNames:
     Args:
         layers: for each layer's name, its class.
         model: the model's name; its scope is no layer.
+        late: names of the operations that were traced after the forward pass.
     """
 
-    def __init__(self, layers: Mapping[str, str], model: str) -> None:
+    def __init__(self, layers: Mapping[str, str], model: str, late: frozenset[str] = frozenset()) -> None:
         self.layers = layers
+        self.late = late
         self.model = model
         self.found: dict[str, str] = {}
 
@@ -163,7 +165,7 @@ class LayerNames:
         scope = "/".join(path[:deepest])
         if scope:
             self.found.setdefault(scope, "/".join(names))
-        return scope, backward
+        return scope, backward or (not scope and name in self.late)
 
     def titles(self) -> dict[str, str]:
         """What to call each call of a layer: by the layer's name, numbered where the layer is called again."""
@@ -208,7 +210,6 @@ def op_graph(
     drawn: Iterable[int],
     gradients: Mapping[Any, Any],
     names: LayerNames,
-    late: frozenset[str],
     traced: Any,
     unrolled: bool = False,
 ) -> OpGraph:
@@ -221,7 +222,6 @@ def op_graph(
         drawn: places in `held` of variables whose first values are drawn at random.
         gradients: the gradient of each variable's placeholder, by the placeholder's reference.
         names: finds layers.
-        late: names of the operations that were traced after the forward pass.
         traced: the graph as it was traced, which knows the bodies of loops.
         unrolled: whether loops are written turn by turn.
 
@@ -235,23 +235,24 @@ def op_graph(
     pieces: dict[int, int] = {}
     result: list[Op] = []
     twins, unroller = Twins(), Unroller(ids, sizes, result, flops)
-    for op in kept:
-        if twins.stand_in(op, ids, numbers):
-            continue
+
+    def write(op: Any) -> None:
         loop = traced.get_operation_by_name(op.name) if op.type in LOOPS else None
         layer, backward = names.call(op.name)
-        backward = backward or (not layer and (op.name in late or op.name.startswith(GRADIENT_SCOPE)))
         if unrolled and unroller.takes(op, loop):
             unroller.write(op, loop, layer, backward)
-            numbers[op] = len(result) - 1
-            continue
+            return
         made = loop_sizes(loop) if loop else [(tensor_bytes(tensor), 1) for tensor in op.outputs]
         for tensor, (size, count) in zip(op.outputs, made, strict=True):
             ids[tensor.ref()] = len(sizes)
             pieces[len(sizes)] = count
             sizes.append(size)
         result.append(_operation(op, ids, numbers, layer, backward, loop))
-        numbers[op] = len(result) - 1
+
+    for op in kept:
+        if not twins.stand_in(op, ids, numbers):
+            write(op)
+            numbers.update({op: len(result) - 1} if result else {})
     titles = names.titles()
     return OpGraph(
         tuple(replace(op, layer=titles.get(op.layer, "")) for op in result),

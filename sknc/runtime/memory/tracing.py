@@ -158,14 +158,14 @@ def _trace(model: Any, batch: int, structure: Any) -> Traced:
     held = [*stand_ins.values(), *batch_tensors]
     late = frozenset(op.name for op in graph.get_operations()[forward:])
     drawn = [place for place, stand_in in enumerate(held) if len(stand_in.shape) > 1 and place < len(stand_ins)]
-    names = LayerNames(layer_classes(model), model.name)
+    names = LayerNames(layer_classes(model), model.name, late)
 
     def made(moved: Callable[[Any], Any], ops: Sequence[Any], unrolled: bool) -> OpGraph:
         wanted = [moved(tensor) for tensor in (loss, *new_states, *pairs.values())]
         kept = [moved(tensor) for tensor in held]
         of = {old.ref(): new for old, new in zip(held, kept, strict=True)}
         moved_pairs = {of[weight].ref(): moved(gradient) for weight, gradient in pairs.items()}
-        return op_graph(ops, wanted, kept, drawn, moved_pairs, names, late, graph, unrolled)
+        return op_graph(ops, wanted, kept, drawn, moved_pairs, names, graph, unrolled)
 
     found = optimized(graph, [loss, *new_states, *pairs.values()])
     return Traced(
