@@ -12,6 +12,8 @@ from .loops import LOOPS, loop_scratch, loop_sizes
 from .opgraph import Op, OpGraph
 
 GRADIENT_SCOPE = "gradient_tape/"
+# The collection of a graph in which those who run a network in segments note where a segment's backward pass begins.
+GATES = "sknc_gates"
 # TensorFlow folds operations on constants while it optimises a graph, up to about this size of the result.
 FOLDED = 10 * 1024 * 1024
 _SHAPES = frozenset({"Shape", "ShapeN", "Rank", "Size", "BroadcastGradientArgs"})
@@ -203,6 +205,7 @@ def op_graph(
     gradients: Mapping[Any, Any],
     names: LayerNames,
     is_backward: Callable[[Any], bool],
+    gates: Sequence[Sequence[Any]] = (),
 ) -> OpGraph:
     """Turn TensorFlow's operations into an operation graph.
 
@@ -214,6 +217,7 @@ def op_graph(
         gradients: the gradient of each variable's placeholder, by the placeholder's reference.
         names: finds layers.
         is_backward: whether an operation outside of every layer belongs to the backward pass.
+        gates: groups of operations at which a segment's backward pass begins.
 
     Returns:
         The forward and backward pass.
@@ -245,4 +249,5 @@ def op_graph(
         {title: names.class_of(scope) for scope, title in titles.items()},
         frozenset(drawn),
         {tensor: count for tensor, count in pieces.items() if count > 1},
+        tuple(group for gate in gates if (group := tuple(numbers[op] for op in gate if op in numbers))),
     )

@@ -14,8 +14,9 @@ import keras
 import tensorflow as tf
 
 from .errors import PlanError
+from .execute.internals import bypass
 from .opgraph import GRADIENT, OpGraph, UpdateOp, UpdateRule
-from .tfgraph import GRADIENT_SCOPE, LayerNames, needed_ops, op_graph, tensor_bytes
+from .tfgraph import GATES, GRADIENT_SCOPE, LayerNames, needed_ops, op_graph, tensor_bytes
 from .tfrules import SHARING
 
 _RULE_SHAPE = (3, 5)
@@ -114,6 +115,7 @@ def trace_step(model: Any, batch: int, shape: Sequence[int] | None = None) -> Tr
         pairs,
         LayerNames(layer_classes(model), model.name),
         lambda op: places[op] >= forward or op.name.startswith(GRADIENT_SCOPE),
+        [[tensor.op for tensor in group] for group in graph.get_collection(GATES)],
     )
     return Traced(
         result,
@@ -193,7 +195,33 @@ def update_rule(optimizer: Any) -> UpdateRule:
     mine = handles.get(variable.value.handle.ref())
     gradient = graph.inputs[0]
     name = optimizer if isinstance(optimizer, str) else type(fresh).__name__.lower()
-    return UpdateRule(name, _rule_ops(graph, gradient, mine), len(slots))
+    return UpdateRule(name, _rule_ops(graph, gradient, mine), len(slots), _looks_at_all(optimizer))
+
+
+def _looks_at_all(optimizer: Any) -> bool:
+    """Whether one variable's update depends on another one's gradient, as with `global_clipnorm`."""
+    fresh = _fresh_optimizer(optimizer)
+    variables = [keras.Variable(tf.zeros(_RULE_SHAPE)) for _ in range(2)]
+    fresh.build(variables)
+    traced = tf.function(lambda *gradients: fresh.apply(list(gradients), variables), autograph=False)
+    graph = traced.get_concrete_function(*[tf.TensorSpec(_RULE_SHAPE)] * 2).graph
+    handle = {captured.ref(): inner for captured, inner in graph.captures}[variables[0].value.handle.ref()]
+    for op in graph.get_operations():
+        if op.type == "IdentityN":
+            bypass(op)
+    stack, seen = _writers(handle), set()
+    while stack:
+        op = stack.pop()
+        if op not in seen:
+            seen.add(op)
+            stack += [tensor.op for tensor in op.inputs]
+            # What is read of a slot was written into it by this very step.
+            stack += [other for tensor in op.inputs if tensor.dtype.name == "resource" for other in _writers(tensor)]
+    return graph.inputs[1].op in seen
+
+
+def _writers(handle: Any) -> list[Any]:
+    return [op for op in handle.consumers() if op.type != "ReadVariableOp"]
 
 
 def _fresh_optimizer(optimizer: Any) -> Any:
