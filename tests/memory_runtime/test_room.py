@@ -71,7 +71,7 @@ def test_a_program_is_tried_once_more_with_the_next_smaller_plan(tmp_path: Path)
 
 def dense() -> Any:
     """A model in training within a budget."""
-    model = keras.Sequential([keras.Input((64,)), keras.layers.Dense(64, activation="tanh"), keras.layers.Dense(1)])
+    model = keras.Sequential([keras.Input((512,)), keras.layers.Dense(512), keras.layers.Dense(1)])
     model.compile("sgd", "mse", jit_compile=False)
     return fit_in_memory(model, "1GiB", 8)
 

@@ -124,7 +124,13 @@ def with_updates(graph: OpGraph, rule: UpdateRule) -> OpGraph:
     makers = {tensor: number for number, op in enumerate(ops) for tensor in op.makes}
     everything = {makers[gradient] for gradient in graph.gradients.values()} if rule.together else set()
     places = _first_gates(graph, makers) if graph.gates and not rule.together else {}
-    for variable, gradient in graph.gradients.items():
+    # With gates, one variable is updated after the other: first those that the first gate waits for.
+    pairs = list(graph.gradients.items())
+    before: tuple[int, ...] = ()
+    if graph.gates:
+        pairs.reverse()
+        pairs.sort(key=lambda pair: places.get(pair[0], (len(graph.ops),))[0])
+    for variable, gradient in pairs:
         start = len(ops)
         made: list[int] = []
         for op in rule.ops:
@@ -134,6 +140,7 @@ def with_updates(graph: OpGraph, rule: UpdateRule) -> OpGraph:
             reads += [variable] if op.reads_variable else []
             waits = [start + number for number in op.waits]
             waits += sorted(everything - {makers[gradient]}) if GRADIENT in op.reads else []
+            waits += before if GRADIENT in op.reads else ()
             new = Op(
                 op.type,
                 tuple(reads),
@@ -146,6 +153,7 @@ def with_updates(graph: OpGraph, rule: UpdateRule) -> OpGraph:
         assigning = tuple(start + number for number, op in enumerate(rule.ops) if op.assigns)
         for number in places.get(variable, ()):
             ops[number] = replace(ops[number], waits=(*ops[number].waits, *assigning))
+        before = assigning if graph.gates else ()
     return replace(graph, ops=tuple(ops), sizes=tuple(sizes))
 
 

@@ -8,7 +8,8 @@ from what stays as it was traced.
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from itertools import pairwise
 from typing import Any
 
 from ...frameworks import tensorflow
@@ -55,28 +56,31 @@ def gated(tensor: Any) -> Any:
     return through(tensor)
 
 
-def order_updates(graph: Any) -> int:
-    """Lets gates wait for the updates that do not depend on them.
+def order_updates(graph: Any, handles: Collection[str] = (), scope: str = "") -> int:
+    """Lets gates wait for the updates that do not depend on them, and updates for each other.
 
-    An update that does (of a weight shared with an earlier segment; of any weight where the optimiser looks at
-    all gradients together) does not hold it up.
+    An update that depends on a gate (of a weight shared with an earlier segment; of any weight where the
+    optimiser looks at all gradients together) does not hold it up.
 
     Args:
         graph: the traced train step.
+        handles: names of what stands for the trained variables in the graph.
+        scope: of the optimiser's operations.
 
     Returns:
-        How many updates are waited for.
+        How many updates are waited for by gates.
     """
     gates = [[tensor.op for tensor in group] for group in graph.get_collection(GATES)]
     operations = graph.get_operations() if gates else []
-    if any(op.type == "NextIteration" for op in operations):
+    if not gates or any(op.type == "NextIteration" for op in operations):
         return 0
     places = {op: place for place, op in enumerate(operations)}
     for op in operations:
         # Keras hands all gradients through one operation, for those who train on several devices.
         if op.type == "IdentityN" and places[op] > places[gates[-1][0]]:
             bypass(op)
-    behind = _behind(operations, gates)
+    before = _before(operations)
+    behind = _behind(operations, before, gates)
     waited: dict[int, list[Any]] = {}
     for op in operations:
         # The gate after the last one that leads to it. As every gate that is waited for it comes later, no
@@ -84,37 +88,79 @@ def order_updates(graph: Any) -> int:
         number = behind[op].bit_length()
         if op.type.startswith(_UPDATES) and number < len(gates) and places[op] > places[gates[number][0]]:
             waited.setdefault(number, []).append(op)
+    _chain(operations[places[gates[-1][-1]] + 1 :], before, behind, (handles, scope))
     for number, updates in waited.items():
         for op in gates[number]:
             wait_for(op, updates)
     return sum(map(len, waited.values()))
 
 
-def _behind(operations: Sequence[Any], gates: Sequence[Sequence[Any]]) -> dict[Any, int]:
-    """For each operation, one bit for each gate that leads to it.
+def _chain(
+    operations: Sequence[Any], before: dict[Any, list[Any]], behind: dict[Any, int], what: tuple[Collection[str], str]
+) -> None:
+    """Lets one variable be updated after the other, so that what an update needs meanwhile is there once.
+
+    Only operations that lead to the updates of one variable and of no other wait for another one's. So no circle
+    can arise: whoever waits comes later in the chain, and gates are waited for in the order of the chain.
+    """
+    handles, scope = what
+    groups: list[list[Any]] = [[]]
+    for op in operations:
+        if op.type.startswith(_UPDATES):
+            groups[-1].append(op)
+            if any(tensor.name in handles for tensor in op.inputs):
+                groups.append([])
+    leads: dict[Any, int] = {op: 1 << number for number, group in enumerate(groups) for op in group}
+    for op in reversed(operations):
+        for other in before[op]:
+            leads[other] = leads.get(other, 0) | leads.get(op, 0)
+    numbers = [{behind[op].bit_length() for op in group} for group in groups]
+    chained = [number for number in range(len(groups)) if len(numbers[number]) == 1]
+    chained.sort(key=lambda number: (*numbers[number], -number))
+    entries: dict[int, list[Any]] = {}
+    for op in operations:
+        # What takes a gradient: all that is as large as the variable depends on it.
+        sources = [tensor.op for tensor in op.inputs if tensor.dtype.name != "resource"]
+        if scope in op.name and any(scope not in source.name for source in sources):
+            entries.setdefault(leads.get(op, 0), []).append(op)
+    for first, second in pairwise(chained):
+        for op in entries.get(1 << second, ()):
+            wait_for(op, groups[first])
+
+
+def _before(operations: Sequence[Any]) -> dict[Any, list[Any]]:
+    """For each operation, those that end before it begins.
 
     TensorFlow lets operations on one variable, and those with other side effects, wait for each other in the
     order in which they were traced. It does so after this, so that it is reckoned with here.
     """
-    own: dict[Any, int] = {}
+    found: dict[Any, list[Any]] = {}
+    written: dict[Any, Any] = {}
+    readings: dict[Any, list[Any]] = {}
+    for op in operations:
+        before = [*(tensor.op for tensor in op.inputs), *op.control_inputs]
+        handles = {tensor.name for tensor in op.inputs if tensor.dtype.name == "resource"}
+        for handle in handles or ({""} if op.op_def is not None and op.op_def.is_stateful else ()):
+            before += [written[handle]] if handle in written else []
+            if op.type in _READING:
+                readings.setdefault(handle, []).append(op)
+            else:
+                before += readings.pop(handle, [])
+                written[handle] = op
+        found[op] = before
+    return found
+
+
+def _behind(operations: Sequence[Any], before: dict[Any, list[Any]], gates: Sequence[Sequence[Any]]) -> dict[Any, int]:
+    """For each operation, one bit for each gate that leads to it."""
+    behind: dict[Any, int] = {}
     for number, group in enumerate(gates):
         for op in group:
-            own[op] = own.get(op, 0) | 1 << number
-    behind: dict[Any, int] = {}
-    written: dict[Any, int] = {}
-    readings: dict[Any, int] = {}
+            behind[op] = behind.get(op, 0) | 1 << number
     for op in operations:
-        bits = own.get(op, 0)
-        for other in (*(tensor.op for tensor in op.inputs), *op.control_inputs):
+        bits = behind.get(op, 0)
+        for other in before[op]:
             bits |= behind.get(other, 0)
-        handles = [tensor.name for tensor in op.inputs if tensor.dtype.name == "resource"]
-        touched = handles or ([None] if op.op_def is not None and op.op_def.is_stateful else [])
-        reading = op.type in _READING
-        for handle in touched:
-            bits |= written.get(handle, 0) | (0 if reading else readings.get(handle, 0))
-        for handle in touched:
-            kept = readings if reading else written
-            kept[handle] = kept.get(handle, 0) | bits
         behind[op] = bits
     return behind
 
@@ -139,11 +185,18 @@ def order_step(model: Any) -> None:
     def run(*args: Any, **kwargs: Any) -> Any:
         results = step(*args, **kwargs)
         if not tf.executing_eagerly():
-            order_updates(tf.compat.v1.get_default_graph())
+            _order(model, tf.compat.v1.get_default_graph())
         return results
 
     run.ordered = _Ordered(vars(model).get("train_step"))  # type: ignore[attr-defined]  # functions may have any
     model.train_step = run
+
+
+def _order(model: Any, graph: Any) -> None:
+    trained = {id(variable.value.handle) for variable in model.trainable_variables}
+    handles = {inner.name for outer, inner in getattr(graph, "captures", ()) if id(outer) in trained}
+    optimizer = getattr(model, "optimizer", None)
+    order_updates(graph, handles, f"{optimizer.name}/" if optimizer is not None else "/")
 
 
 def restore_step(model: Any) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -97,22 +97,28 @@ class Held:
         return []
 
 
-def run_plainly(segment: Segment, values: dict[int, Any], context: Context) -> None:
+def run_plainly(
+    segment: Segment, values: dict[int, Any], context: Context, ungated: Collection[int] | None = None
+) -> None:
     """Runs a segment as Keras does: everything that its backward pass needs is kept.
 
     Args:
         segment: the steps.
         values: tensors by key; gets the segment's.
         context: arguments that the model hands to its layers.
+        ungated: keys of the model's outputs, which are handed on as they are: losses look at what made them. All
+            others that are handed on can make the backward pass wait; without it, none.
     """
     for step in segment.steps:
         step.run(values, context)
+    if ungated is None:
+        return
     masks = masks_of(values, segment.makes)
     for key in segment.makes:
-        if isinstance(values[key], tensorflow().Tensor):
+        if key not in ungated and isinstance(values[key], tensorflow().Tensor):
             values[key] = gated(values[key])
-    for key, mask in masks.items():
-        attach_mask(values[key], mask)
+            if key in masks:
+                attach_mask(values[key], masks[key])
 
 
 def run_recomputed(segment: Segment, values: dict[int, Any], context: Context, pool: Held) -> None:
