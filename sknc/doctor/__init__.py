@@ -1,5 +1,5 @@
 """What this machine has, and what of it works: behind `sknc doctor`."""
 
-from sknc.doctor.examine import Check, Examination, examine
+from sknc.doctor.examination import Check, Examination, examine
 
 __all__ = ["Check", "Examination", "examine"]

@@ -1,7 +1,7 @@
 """Probes that need TensorFlow, each run in a process of its own: `python -m sknc.doctor.probes NAME FILE`.
 
 A setting of TensorFlow is tried out by what it is there for: a limit by allocating more. Each probe returns what it
-saw; `examine` says what that means.
+saw; `examination` says what that means.
 """
 
 from __future__ import annotations

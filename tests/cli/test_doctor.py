@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from sknc.doctor import examine as doctor
+from sknc.doctor import examination as doctor
 
 ROOT = Path(__file__).resolve().parents[2]
 
