@@ -82,6 +82,8 @@ Mark the part of a script that builds and trains a network with
 #SKYNNET:BEGIN_MULTICLASS and #SKYNNET:END, then
     sknc split train.py -m 6
     sknc run train_split
+\b
+sknc doctor tells whether this machine can train, and what of its memory settings works.
 """
 
 

@@ -1,8 +1,9 @@
 """What an engine is: something that runs programs, some at once, and says how each ended.
 
 The local engine runs them as processes of this machine. One that sends them to other machines has the
-same three duties: keep `Task.program` running at most `retries + 1` times, tell the observer, and leave
-`Task.result` where the composer looks for it.
+same duties: keep `Task.program` running at most `retries + 1` times, once more with the next smaller plan where
+the device had no room for its memory plan, tell the observer, and leave `Task.result` where the composer looks for
+it.
 """
 
 from __future__ import annotations
@@ -52,7 +53,10 @@ class Task:
 
 @dataclasses.dataclass(frozen=True)
 class Outcome:
-    """How a task ended: after how many attempts, and after how many seconds of the last one."""
+    """How a task ended: after how many attempts, and after how many seconds of the last one.
+
+    `no_room` is there when the device had no room for its memory plan: see `sknc.engines.room.shortage`.
+    """
 
     task: Task
     status: Status
@@ -61,6 +65,7 @@ class Outcome:
     threads: int
     reason: str = ""
     log_start: int = 0
+    no_room: Mapping[str, Any] | None = None
 
 
 @dataclasses.dataclass(frozen=True)

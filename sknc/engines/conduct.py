@@ -158,7 +158,10 @@ class _Conductor:
         row = self._report.row(outcome.task.name)
         take_outcome(row, outcome, self._report.split.source)
         if outcome.status == "finished":
-            note = {"attempts": outcome.attempts, "threads": outcome.threads, "wall_seconds": outcome.seconds}
+            note: dict[str, object] = {"attempts": outcome.attempts, "threads": outcome.threads}
+            note["wall_seconds"] = outcome.seconds
+            if row.no_room is not None:
+                note["no_room"] = dict(row.no_room)
             files.write_json(record_path(outcome.task.home), note)
         self._save(self._report)
         self._observer.ended(outcome)

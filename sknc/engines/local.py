@@ -12,7 +12,7 @@ import signal
 import time
 from collections.abc import Sequence
 
-from sknc.engines import capacity
+from sknc.engines import capacity, room
 from sknc.engines.base import Capacity, Observer, Outcome, Stop, Task
 from sknc.engines.child import Child, end
 
@@ -42,12 +42,14 @@ class LocalEngine:
         """Run tasks that do not depend on each other; see `sknc.engines.base.Engine`.
 
         A task that failed is tried again after the others: what was short (memory, often) may be there then.
+        One whose memory plan did not fit is tried once with a smaller one, however many retries there are.
         """
         queue = collections.deque((task, 1) for task in tasks)
         share = self.capacity(len(tasks))
         environment = capacity.environment(share, os.environ)
         running: list[Child] = []
         outcomes: dict[str, Outcome] = {}
+        planned_again: set[str] = set()
         try:
             while (queue or running) and not stop.requested:
                 while queue and len(running) < share.jobs:
@@ -61,7 +63,7 @@ class LocalEngine:
                         continue
                     running.remove(child)
                     child.close()
-                    if outcome.status == "failed" and outcome.attempts <= retries:
+                    if _again(outcome, retries, planned_again):
                         observer.retrying(outcome)
                         queue.append((child.task, child.attempt + 1))
                     else:
@@ -78,6 +80,17 @@ class LocalEngine:
         end(running, 0.0 if stop.urgent else self._grace, urgent=lambda: stop.urgent)
         for child in running:
             child.close()
+
+
+def _again(outcome: Outcome, retries: int, planned_again: set[str]) -> bool:
+    """Tell whether a program is started once more; note it when that is with a smaller plan."""
+    if outcome.status != "failed":
+        return False
+    if outcome.no_room is None:
+        return outcome.attempts <= retries
+    first = outcome.task.name not in planned_again
+    planned_again.add(outcome.task.name)
+    return first
 
 
 def _wait(running: Sequence[Child]) -> None:
@@ -101,6 +114,9 @@ def _look(child: Child, observer: Observer, threads: int) -> Outcome | None:
     if status is None:
         return None
     reason = _failure(child.task, status)
+    no_room = room.shortage(child.task, status) if reason else None
+    if no_room is not None:
+        reason += f"; {room.describe(no_room)}"
     if reason:
         child.signal_group(signal.SIGKILL)
     return Outcome(
@@ -111,6 +127,7 @@ def _look(child: Child, observer: Observer, threads: int) -> Outcome | None:
         threads,
         reason,
         child.log_start,
+        no_room,
     )
 
 

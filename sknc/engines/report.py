@@ -22,7 +22,8 @@ _RECORD = "run.json"
 class Row:
     """A program of the run. `reused`: finished by an earlier run. `seconds` is its training's time.
 
-    `accuracy` and `loss` of a submodel are of its own task, on its validation data when it has some.
+    `accuracy` and `loss` of a submodel are of its own task, on its validation data when it has some. `no_room` is
+    of the last attempt that the device had no room for, `sknc.engines.room.shortage`.
     """
 
     program: Program
@@ -39,6 +40,7 @@ class Row:
     reason: str = ""
     tail: list[str] = dataclasses.field(default_factory=list)
     place: Place | None = None
+    no_room: Mapping[str, Any] | None = None
 
     @property
     def file(self) -> str:
@@ -111,6 +113,7 @@ def take_outcome(row: Row, outcome: Outcome, source: str) -> None:
     """
     row.status, row.attempts, row.threads = outcome.status, outcome.attempts, outcome.threads
     row.reason = outcome.reason
+    row.no_room = outcome.no_room or row.no_room
     if outcome.status == "finished":
         said = read_json(outcome.task.result)
         if said is not None and outcome.task.role != "composer":
@@ -132,6 +135,8 @@ def take_earlier(row: Row, said: Mapping[str, Any]) -> None:
     record = read_json(row.program.task.home / _RECORD) or {}
     row.attempts = _whole(record.get("attempts")) or 1
     row.threads = _whole(record.get("threads")) or 0
+    no_room = record.get("no_room")
+    row.no_room = no_room if isinstance(no_room, Mapping) else None
 
 
 def record_path(home: Path) -> Path:

@@ -14,6 +14,7 @@ from rich.text import Text
 from sknc.engines.base import Event, Outcome, Task
 from sknc.engines.progress import Progress
 from sknc.engines.report import Report
+from sknc.engines.room import size
 
 # A log of a CI job is read afterwards: one line per program and this many seconds is enough.
 _PLAIN_SECONDS = 5.0
@@ -77,7 +78,8 @@ class Watcher:
     def retrying(self, outcome: Outcome) -> None:
         """An attempt failed, and there will be another: say so."""
         self._forget(outcome.task)
-        self._print(f"{outcome.task.name}: failed ({outcome.reason}); it will be tried again", "yellow")
+        how = "" if outcome.no_room is None else f" with a plan for {size(outcome.no_room.get('next_budget'))}"
+        self._print(f"{outcome.task.name}: failed ({outcome.reason}); it will be tried again{how}", "yellow")
 
     def ended(self, outcome: Outcome) -> None:
         """A program is over: one line that stays."""

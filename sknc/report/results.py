@@ -69,6 +69,8 @@ def _row(row: Row) -> dict[str, Any]:
     }
     if row.planned_bytes is not None:
         said["planned_bytes"] = row.planned_bytes
+    if row.no_room is not None:
+        said["no_room"] = dict(row.no_room)
     return said
 
 

@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from sknc.engines import room
 from sknc.engines.report import Report, Row, number
 from sknc.report.compare import comparison
 from sknc.report.progress import seconds
@@ -28,7 +29,7 @@ def show(report: Report, console: Console) -> None:
     if any(row.accuracy is not None or row.loss is not None for row in report.rows):
         note = "a submodel's accuracy and loss: on its own task, after its last epoch"
         console.print(Text(note, style="dim"), soft_wrap=True)
-    for text in _measured_on(report):
+    for text in (*_planned_again(report), *_measured_on(report)):
         console.print(Text(text, style="dim"), soft_wrap=True)
     ratio = comparison(report)
     if ratio is not None:
@@ -78,6 +79,14 @@ def _rows(report: Report, several: bool) -> Iterator[tuple[dict[str, str], str]]
         yield from _measured("composed", report.composed, block.index, several, _composer(report))
         if report.original is not None:
             yield from _measured("original", report.original_said, block.index, several, report.original)
+
+
+def _planned_again(report: Report) -> Iterator[str]:
+    """Yield a line for each program that was trained with a smaller plan than its budget allows."""
+    for row in report.all_rows:
+        if row.no_room is not None and row.status == "finished":
+            planned = f", {room.size(row.planned_bytes)} planned" if row.planned_bytes is not None else ""
+            yield f"{row.file}: {room.describe(row.no_room)}; trained with a smaller one{planned}"
 
 
 def _measured_on(report: Report) -> Iterator[str]:

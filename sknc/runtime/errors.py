@@ -11,7 +11,12 @@ class ProgramError(Exception):
     Args:
         message: what is wrong, with the values that show it.
         hint: what to write instead.
+
+    Attributes:
+        exit_status: of a program that ends with this error; 1 where it says none.
     """
+
+    exit_status = 1
 
     def __init__(self, message: str, hint: str | None = None) -> None:
         super().__init__(message if hint is None else f"{message}\n  hint: {hint}")

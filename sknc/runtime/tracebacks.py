@@ -9,6 +9,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from .errors import ProgramError
+
 _installed: set[str] = set()
 
 
@@ -78,7 +80,7 @@ def explain(program: Path, trace: TracebackType | None) -> list[str]:
 
 
 def install(program: Path) -> None:
-    """Adds the user's lines below the traceback of an exception that ends the process.
+    """Adds the user's lines below the traceback of an exception that ends the process, and gives it its status.
 
     Args:
         program: the absolute path of the program that runs.
@@ -93,5 +95,7 @@ def install(program: Path) -> None:
         lines = explain(program, trace)
         if lines:
             sys.stderr.write("\n".join(["In the script that this program was made from:", *lines, ""]))
+        if isinstance(error, ProgramError) and error.exit_status != 1:
+            raise SystemExit(error.exit_status)
 
     sys.excepthook = hook

@@ -21,7 +21,8 @@ class Op:
         type: TensorFlow's name of the operation.
         reads: tensors it reads.
         makes: tensors it makes, one an output.
-        waits: operations that must have ended before, beside those that make what it reads.
+        waits: operations that must have ended before, beside those that make what it reads; of them, updates may
+            come later in the list.
         flops: floating point operations.
         layer: the call of a layer that it belongs to; empty for none.
         backward: whether it belongs to the backward pass.
@@ -55,6 +56,7 @@ class OpGraph:
         drawn: of the held tensors, those whose first values are drawn at random.
         slots: of the held tensors, those that an optimiser keeps; they start as zeros.
         pieces: for a tensor that is a list, of how many tensors.
+        gates: groups of operations that wait for all updates which do not depend on them, in traced order.
     """
 
     ops: tuple[Op, ...]
@@ -65,6 +67,7 @@ class OpGraph:
     drawn: frozenset[int] = frozenset()
     pieces: Mapping[int, int] = field(default_factory=dict)
     slots: tuple[int, ...] = ()
+    gates: tuple[tuple[int, ...], ...] = ()
 
     def bytes_of(self, tensors: Mapping[int, int] | frozenset[int]) -> int:
         """Bytes of some tensors together."""
@@ -105,15 +108,17 @@ class UpdateRule:
         name: the optimiser's name.
         ops: its operations in order.
         slots: copies of the variable that it keeps.
+        together: whether it looks at all gradients before it changes any variable.
     """
 
     name: str
     ops: tuple[UpdateOp, ...]
     slots: int
+    together: bool = False
 
 
 def with_updates(graph: OpGraph, rule: UpdateRule) -> OpGraph:
-    """Append the optimiser's operations for every variable that has a gradient.
+    """Append the optimiser's operations for every variable that has a gradient, and let gates wait for them.
 
     Args:
         graph: the forward and backward pass.
@@ -124,7 +129,17 @@ def with_updates(graph: OpGraph, rule: UpdateRule) -> OpGraph:
     """
     ops, sizes = list(graph.ops), list(graph.sizes)
     slots: list[int] = []
-    for variable, gradient in graph.gradients.items():
+    makers = {tensor: number for number, op in enumerate(ops) for tensor in op.makes}
+    everything = {makers[gradient] for gradient in graph.gradients.values() if gradient in makers}
+    everything = everything if rule.together else set()
+    places = _first_gates(graph, makers) if graph.gates and not rule.together else {}
+    # With gates, one variable is updated after the other: first those that the first gate waits for.
+    pairs = list(graph.gradients.items())
+    before: tuple[int, ...] = ()
+    if graph.gates:
+        pairs.reverse()
+        pairs.sort(key=lambda pair: places.get(pair[0], (len(graph.ops),))[0])
+    for variable, gradient in pairs:
         start = len(ops)
         mine = list(range(len(sizes), len(sizes) + rule.slots))
         sizes += [sizes[variable]] * rule.slots
@@ -135,15 +150,22 @@ def with_updates(graph: OpGraph, rule: UpdateRule) -> OpGraph:
             made.append(len(sizes) - 1)
             reads = [gradient if source == GRADIENT else made[source] for source in op.reads]
             reads += [variable] if op.reads_variable else []
+            waits = [start + number for number in op.waits]
+            waits += sorted(everything - {makers.get(gradient, NOT_AN_UPDATE)}) if GRADIENT in op.reads else []
+            waits += before if GRADIENT in op.reads else ()
             new = Op(
                 op.type,
                 tuple(reads),
                 (made[-1],),
-                tuple(start + number for number in op.waits),
+                tuple(waits),
                 backward=True,
                 updates=_assigned(op, variable, mine),
             )
             ops.append(new)
+        assigning = tuple(start + number for number, op in enumerate(rule.ops) if op.assigns)
+        for number in places.get(variable, ()):
+            ops[number] = replace(ops[number], waits=(*ops[number].waits, *assigning))
+        before = assigning if graph.gates else ()
     held = graph.held | frozenset(slots)
     return replace(graph, ops=tuple(ops), sizes=tuple(sizes), held=held, slots=tuple(slots))
 
@@ -152,3 +174,23 @@ def _assigned(op: UpdateOp, variable: int, slots: list[int]) -> int:
     if op.assigns == "variable":
         return variable
     return slots[op.slot] if 0 <= op.slot < len(slots) else NOT_AN_UPDATE
+
+
+def _first_gates(graph: OpGraph, makers: Mapping[int, int]) -> dict[int, tuple[int, ...]]:
+    """For each variable, the gate after the last one that leads to its gradient."""
+    own: dict[int, int] = {}
+    for place, group in enumerate(graph.gates):
+        for number in group:
+            own[number] = own.get(number, 0) | 1 << place
+    behind: list[int] = []
+    for number, op in enumerate(graph.ops):
+        bits = own.get(number, 0)
+        for other in (*(makers[tensor] for tensor in op.reads if tensor in makers), *op.waits):
+            bits |= behind[other]
+        behind.append(bits)
+    found = {}
+    for variable, gradient in graph.gradients.items():
+        place = behind[makers[gradient]].bit_length() if gradient in makers else len(graph.gates)
+        if place < len(graph.gates):
+            found[variable] = graph.gates[place]
+    return found

@@ -13,6 +13,8 @@ from .opgraph import Op, OpGraph
 from .unroll import Unroller
 
 GRADIENT_SCOPE = "gradient_tape/"
+# The collection of a graph in which those who run a network in segments note where a segment's backward pass begins.
+GATES = "sknc_gates"
 # TensorFlow folds operations on constants while it optimises a graph, up to about this size of the result.
 FOLDED = 10 * 1024 * 1024
 _SHAPES = frozenset({"Shape", "ShapeN", "Rank", "Size", "BroadcastGradientArgs"})
@@ -212,6 +214,7 @@ def op_graph(
     names: LayerNames,
     traced: Any,
     unrolled: bool = False,
+    gates: Sequence[Sequence[Any]] = (),
 ) -> OpGraph:
     """Turn TensorFlow's operations into an operation graph.
 
@@ -224,6 +227,7 @@ def op_graph(
         names: finds layers.
         traced: the graph as it was traced, which knows the bodies of loops.
         unrolled: whether loops are written turn by turn.
+        gates: groups of operations at which a segment's backward pass begins.
 
     Returns:
         The forward and backward pass.
@@ -262,4 +266,5 @@ def op_graph(
         {title: names.class_of(scope) for scope, title in titles.items()},
         frozenset(drawn),
         {tensor: count for tensor, count in pieces.items() if count > 1},
+        gates=tuple(group for gate in gates if (group := tuple(numbers[op] for op in gate if op in numbers))),
     )

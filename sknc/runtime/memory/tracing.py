@@ -15,10 +15,11 @@ import keras
 import tensorflow as tf
 
 from .errors import PlanError
+from .execute.internals import bypass
 from .grappler import optimized
 from .losses import own_training, traced_loss
 from .opgraph import GRADIENT, NOT_A_SLOT, OpGraph, UpdateOp, UpdateRule
-from .tfgraph import LayerNames, needed_ops, op_graph, tensor_bytes
+from .tfgraph import GATES, LayerNames, needed_ops, op_graph, tensor_bytes
 from .tfrules import SHARING
 
 _RULE_SHAPE = (3, 5)
@@ -159,15 +160,18 @@ def _trace(model: Any, batch: int, structure: Any) -> Traced:
     late = frozenset(op.name for op in graph.get_operations()[forward:])
     drawn = [place for place, stand_in in enumerate(held) if len(stand_in.shape) > 1 and place < len(stand_ins)]
     names = LayerNames(layer_classes(model), model.name, late)
+    gates = graph.get_collection(GATES)
 
     def made(moved: Callable[[Any], Any], ops: Sequence[Any], unrolled: bool) -> OpGraph:
         wanted = [moved(tensor) for tensor in (loss, *new_states, *pairs.values())]
         kept = [moved(tensor) for tensor in held]
         of = {old.ref(): new for old, new in zip(held, kept, strict=True)}
         moved_pairs = {of[weight].ref(): moved(gradient) for weight, gradient in pairs.items()}
-        return op_graph(ops, wanted, kept, drawn, moved_pairs, names, graph, unrolled)
+        moved_gates = [[moved(tensor).op for tensor in group] for group in gates]
+        return op_graph(ops, wanted, kept, drawn, moved_pairs, names, graph, unrolled, moved_gates)
 
-    found = optimized(graph, [loss, *new_states, *pairs.values()])
+    starts = [tensor for group in gates for tensor in group]
+    found = optimized(graph, [loss, *new_states, *pairs.values(), *starts])
     return Traced(
         made(lambda tensor: tensor, graph.get_operations(), unrolled=False),
         made(lambda tensor: tensor, graph.get_operations(), unrolled=True)
@@ -235,7 +239,34 @@ def update_rule(optimizer: Any) -> UpdateRule:
     gradient = graph.inputs[0]
     name = optimizer if isinstance(optimizer, str) else type(fresh).__name__.lower()
     kept = [handles.get(slot.value.handle.ref()) for slot in slots]
-    return UpdateRule(name, _rule_ops(graph, gradient, mine, kept), len(slots))
+    ops = _rule_ops(graph, gradient, mine, kept)
+    return UpdateRule(name, ops, len(slots), _looks_at_all(optimizer))
+
+
+def _looks_at_all(optimizer: Any) -> bool:
+    """Whether one variable's update depends on another one's gradient, as with `global_clipnorm`."""
+    fresh = _fresh_optimizer(optimizer)
+    variables = [keras.Variable(tf.zeros(_RULE_SHAPE)) for _ in range(2)]
+    fresh.build(variables)
+    traced = tf.function(lambda *gradients: fresh.apply(list(gradients), variables), autograph=False)
+    graph = traced.get_concrete_function(*[tf.TensorSpec(_RULE_SHAPE)] * 2).graph
+    handle = {captured.ref(): inner for captured, inner in graph.captures}[variables[0].value.handle.ref()]
+    for op in graph.get_operations():
+        if op.type == "IdentityN":
+            bypass(op)
+    stack, seen = _writers(handle), set()
+    while stack:
+        op = stack.pop()
+        if op not in seen:
+            seen.add(op)
+            stack += [tensor.op for tensor in op.inputs]
+            # What is read of a slot was written into it by this very step.
+            stack += [other for tensor in op.inputs if tensor.dtype.name == "resource" for other in _writers(tensor)]
+    return graph.inputs[1].op in seen
+
+
+def _writers(handle: Any) -> list[Any]:
+    return [op for op in handle.consumers() if op.type != "ReadVariableOp"]
 
 
 def _fresh_optimizer(optimizer: Any) -> Any:

@@ -83,3 +83,26 @@ def nodes_in_order(functional: Any) -> list[Any]:
     """
     by_depth = functional._nodes_by_depth
     return [node for depth in sorted(by_depth, reverse=True) for node in by_depth[depth]]
+
+
+def wait_for(operation: Any, others: list[Any]) -> None:
+    """Makes an operation of a graph wait for others, which may have been traced after it.
+
+    Args:
+        operation: runs when the others have ended.
+        others: must not depend on it.
+    """
+    operation._add_control_inputs(others)
+
+
+def bypass(identity: Any) -> None:
+    """Lets those that read an identity operation of a graph read what it reads.
+
+    Args:
+        identity: hands each of its inputs on as it is.
+    """
+    for source, result in zip(identity.inputs, identity.outputs, strict=True):
+        for reader in list(result.consumers()):
+            for place, tensor in enumerate(reader.inputs):
+                if tensor is result:
+                    reader._update_input(place, source)

@@ -7,24 +7,23 @@ the original. Only `call`, `fit` and `make_train_function` are looked up on the 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 from ...artifacts import write_json
-from ...context import Context, session
-from ...errors import ProgramError
-from ...frameworks import tensorflow
 from ...notes import tell
 from ..errors import InfeasibleBudget, PlanError
 from ..units import format_size, parse_size
 from .choose import Chooser
 from .flatten import FlatGraph, flatten
+from .ordering import order_step, restore_step
 from .plans import SPILL, Plan, check_plan, read_plan
 from .predicting import Predictor, allocator_in_use, optimizer_name
 from .resident import batch_of, resident_bytes
+from .room import forget_shortage, last_shortage
 from .runner import Runner
 from .spill import DiskPool
+from .watching import Guarded, program_block, watched
 
 PLAN = "plan.json"
 
@@ -87,6 +86,7 @@ def release(model: Any) -> Any:
     for name in ("call", "fit", "make_train_function"):
         if name in vars(model):
             delattr(model, name)
+    restore_step(model)
     model.train_function = None
     return model
 
@@ -149,7 +149,10 @@ class Keeper:
 
     def __init__(self, model: Any, budget: int, batch_size: int, disk: DiskPlace) -> None:
         self.model = model
-        self.budget = budget
+        context = program_block()
+        self.given = budget
+        self.shortage = last_shortage(context.folder, budget) if context is not None else None
+        self.budget = budget if self.shortage is None else self.shortage.next_budget
         self.batch_size = batch_size
         self.disk = disk
         self.resident = 0
@@ -159,6 +162,7 @@ class Keeper:
         """Puts the hooks in place."""
         self.model.fit = _Fit(self)
         self.model.make_train_function = self.make_train_function
+        order_step(self.model)
         self.model.train_function = None
 
     def fit(self, *args: Any, **kwargs: Any) -> Any:
@@ -174,7 +178,8 @@ class Keeper:
         self.resident = resident_bytes(args, kwargs)
         self.batch_size = batch_of(args, kwargs) or self.batch_size
         self.settle()
-        return type(self.model).fit(self.model, *args, **kwargs)
+        with watched(self):
+            return type(self.model).fit(self.model, *args, **kwargs)
 
     def make_train_function(self, force: bool = False) -> Any:
         """Makes the function that trains a step, as Keras does, once the plan fits what is compiled now.
@@ -194,8 +199,8 @@ class Keeper:
         if getattr(model, "run_eagerly", False) and not self.plan.changes_nothing:
             tell("run_eagerly=True: operations run one by one hold what a plan would free; the budget is not kept")
         made = type(model).make_train_function(model, force)
-        if model.train_function is not None and not isinstance(model.train_function, _Guarded):
-            model.train_function = _Guarded(model.train_function, self)
+        if model.train_function is not None and not isinstance(model.train_function, Guarded):
+            model.train_function = Guarded(model.train_function, self)
         return made
 
     def settle(self) -> None:
@@ -213,7 +218,7 @@ class Keeper:
         if wanted == self.settled_for and self._make_room():
             return
         graph = flatten(self.model)
-        plan = self._kept(graph, optimizer) or self._chosen(graph, optimizer)
+        plan = self._kept(graph, optimizer) or self._smaller(graph, optimizer) or self._chosen(graph, optimizer)
         self._obey(graph, plan)
         self.settled_for = wanted
         self._report()
@@ -228,6 +233,27 @@ class Keeper:
             self.plan = replace(plan, resident_bytes=self.resident, predicted_peak=peaks[0], baseline_peak=peaks[1])
             self._report()
         return True
+
+    def _smaller(self, graph: FlatGraph | None, optimizer: Any) -> Plan | None:
+        """The plan after one for which the device had no room; the smallest one where there is none in between."""
+        failed = self.shortage
+        if failed is None:
+            return None
+        tell(
+            f"the device had no room for {format_size(failed.planned_bytes)} in an earlier run; planned again for "
+            f"{format_size(self.budget)}"
+        )
+        try:
+            return self._chosen(graph, optimizer)
+        except InfeasibleBudget as error:
+            context = program_block()
+            if error.smallest >= failed.planned_bytes:
+                if context is not None:
+                    # What is short today may be there tomorrow.
+                    forget_shortage(context.folder)
+                raise
+            self.budget = error.smallest
+        return None
 
     def _chosen(self, graph: FlatGraph | None, optimizer: Any) -> Plan:
         predictor = Predictor(self.model, self.batch_size, optimizer)
@@ -251,7 +277,7 @@ class Keeper:
 
     def _kept(self, graph: FlatGraph | None, optimizer: Any) -> Plan | None:
         """The plan of this program's last run, when it was made for what is trained now."""
-        context = _block()
+        context = program_block()
         if context is None or graph is None or not (context.folder / PLAN).is_file():
             return None
         try:
@@ -278,7 +304,7 @@ class Keeper:
     def _report(self) -> None:
         plan = self.plan
         tell(f"{self.model.name}: {plan.summary()}")
-        context = _block()
+        context = program_block()
         if context is not None:
             write_json(context.folder / PLAN, plan.as_json())
             context.results["planned_bytes"] = plan.predicted_peak
@@ -298,43 +324,3 @@ class _as_plain:  # noqa: N801  # used like a function
     def __exit__(self, *_: object) -> None:
         if self.before is not None:
             self.model.call = self.before
-
-
-class _Guarded:
-    """A train function whose failures for want of room say what was planned."""
-
-    def __init__(self, function: Callable[..., Any], keeper: Keeper) -> None:
-        self.function = function
-        self.keeper = keeper
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        try:
-            return self.function(*args, **kwargs)
-        except tensorflow().errors.OpError as error:
-            told = self._told(error)
-            if told is None:
-                raise
-            raise told from error
-
-    def _told(self, error: Any) -> ProgramError | None:
-        pool, plan = self.keeper.disk.pool, self.keeper.plan
-        if pool is not None and str(pool.folder) in str(error.message):
-            reason = str(error.message).partition("\n")[0].replace(str(pool.folder), "").strip(" /;")
-            return ProgramError(
-                f"a part of the training could not be written to or read from {pool.folder}: {reason}",
-                "make room there, name another folder with spill_folder, or give a larger budget",
-            )
-        if isinstance(error, tensorflow().errors.ResourceExhaustedError):
-            return ProgramError(
-                f"the device had no room left: planned were {format_size(plan.predicted_peak)} of "
-                f"{format_size(plan.budget)}; {str(error.message).partition(chr(10))[0]}",
-                f"plan for less: a budget of {format_size(int(plan.predicted_peak * 0.9))} makes the next smaller plan",
-            )
-        return None
-
-
-def _block() -> Context | None:
-    """The block of a program that is being trained, None in any other use."""
-    current = session()
-    found = None if current.build else current.current
-    return found if found is not None and found.budget is not None else None

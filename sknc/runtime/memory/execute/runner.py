@@ -68,6 +68,6 @@ class Runner:
         spilling = self.pool.call(frozenset(self.graph.inputs)) if self.pool is not None else held
         for segment, mode in zip(self.segments, self.modes, strict=True):
             if mode == KEEP:
-                run_plainly(segment, values, context)
+                run_plainly(segment, values, context, self.graph.outputs)
             else:
                 run_recomputed(segment, values, context, spilling if mode == SPILL else held)

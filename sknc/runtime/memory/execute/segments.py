@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,6 +10,7 @@ from ...errors import ProgramError
 from ...frameworks import keras, tensorflow
 from .flatten import Context, FlatGraph, Step
 from .internals import attach_mask, autocast_dtype
+from .ordering import gated, mark_gate
 from .replay import Outcome, masks_of, read, replay, variables_of
 
 # A layer may assign a variable that it shows nowhere, and then another one because of it: after so many tries
@@ -96,16 +97,28 @@ class Held:
         return []
 
 
-def run_plainly(segment: Segment, values: dict[int, Any], context: Context) -> None:
+def run_plainly(
+    segment: Segment, values: dict[int, Any], context: Context, ungated: Collection[int] | None = None
+) -> None:
     """Runs a segment as Keras does: everything that its backward pass needs is kept.
 
     Args:
         segment: the steps.
         values: tensors by key; gets the segment's.
         context: arguments that the model hands to its layers.
+        ungated: keys of the model's outputs, which are handed on as they are: losses look at what made them. All
+            others that are handed on can make the backward pass wait; without it, none.
     """
     for step in segment.steps:
         step.run(values, context)
+    if ungated is None:
+        return
+    masks = masks_of(values, segment.makes)
+    for key in segment.makes:
+        if key not in ungated and isinstance(values[key], tensorflow().Tensor):
+            values[key] = gated(values[key])
+            if key in masks:
+                attach_mask(values[key], masks[key])
 
 
 def run_recomputed(segment: Segment, values: dict[int, Any], context: Context, pool: Held) -> None:
@@ -227,18 +240,23 @@ class _Run:
             others = {key: tf.identity(tensor) for key, tensor in self.others.items()}
             masks = {key: tf.identity(mask) for key, mask in self.masks.items()}
             states = [(variable, tf.identity(value)) for variable, value in self.states]
+        mark_gate([*inputs, *again, *others.values(), *masks.values(), *(value for _, value in states)])
         with tf.GradientTape(watch_accessed_variables=False) as tape:
             tape.watch([*inputs, *again, *variables])
             outcome = self._replayed(inputs, again, others, masks, states, in_parts=bool(self.segment.parts))
             results = self._results(outcome)
         found = tape.gradient(results, [*inputs, *again, *variables], output_gradients=list(upstream))
-        return self._together(found, len(inputs) + len(again))
+        return self._together(found, len(inputs), len(inputs) + len(again))
 
     @staticmethod
-    def _together(found: list[Any], count: int) -> tuple[list[Any], list[Any]]:
-        """Hands out gradients only when all of them are there, so that one segment ends before the next begins."""
+    def _together(found: list[Any], inputs: int, count: int) -> tuple[list[Any], list[Any]]:
+        """Hands on what flows to earlier segments only when all gradients are there: one ends before the next begins.
+
+        The weights' own gradients are free at once, so that the updates that they are for need not wait.
+        """
         tf = tensorflow()
         dense = [None if gradient is None else tf.convert_to_tensor(gradient) for gradient in found]
         with tf.control_dependencies([gradient for gradient in dense if gradient is not None]):
-            whole = [None if gradient is None else tf.identity(gradient) for gradient in dense]
+            flowing = [None if gradient is None else tf.identity(gradient) for gradient in dense[:inputs]]
+        whole = [*flowing, *dense[inputs:]]
         return whole[:count], whole[count:]

@@ -1,0 +1,171 @@
+"""Updates run before the backward pass goes on to earlier segments, where that is legal, and change no number."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+from keras import layers
+
+from sknc.runtime.memory.execute import ordering
+from sknc.runtime.memory.execute.flatten import flatten
+from sknc.runtime.memory.execute.keeper import fit_in_memory, release
+from sknc.runtime.memory.execute.runner import Runner
+from sknc.runtime.memory.opgraph import Op, OpGraph, UpdateOp, UpdateRule, with_updates
+from sknc.runtime.memory.tfgraph import GATES
+from sknc.runtime.memory.tracing import trace_step, update_rule
+
+OPTIMIZERS = keras.optimizers
+
+
+def chain(shared: bool = False) -> Any:
+    """Six layers of eight units; the second and the fifth may be one."""
+    keras.utils.set_random_seed(1)
+    inputs = keras.Input((8,))
+    made = [layers.Dense(8, activation="tanh", name=f"dense{number}") for number in range(6)]
+    x = inputs
+    for number, layer in enumerate(made):
+        x = made[1](x) if shared and number == 4 else layer(x)
+    return keras.Model(inputs, x)
+
+
+def in_segments(model: Any, optimizer: Any) -> Any:
+    """Segments of two layers, the last of them kept."""
+    model.compile(optimizer, "mse", jit_compile=False)
+    graph = flatten(model)
+    assert graph is not None
+    model.call = Runner(graph, [2, 2, len(graph.steps) - 4], ["recompute", "recompute", "keep"])
+    ordering.order_step(model)
+    return model
+
+
+def rows() -> tuple[Any, Any]:
+    """A batch."""
+    drawn = np.random.default_rng(0).normal(size=(2, 4, 8)).astype("float32")
+    return drawn[0], drawn[1]
+
+
+def waited_for(model: Any) -> list[set[str]]:
+    """For each gate of the traced step, the variables whose updates it waits for."""
+    step = tf.function(model.train_step).get_concrete_function(tuple(map(tf.constant, rows())))
+    handles = {inner.name: captured for captured, inner in step.graph.captures}
+    names = {id(variable.value.handle): variable.path for variable in model.trainable_variables}
+    found = []
+    for gate in step.graph.get_collection(GATES):
+        updates = {tensor.name for op in gate[0].op.control_inputs for tensor in op.inputs if op.type[:6] == "Assign"}
+        found.append({names[id(handles[name])] for name in updates if id(handles.get(name)) in names})
+    return found
+
+
+def weights(*numbers: int) -> set[str]:
+    """The variables of some layers."""
+    return {f"dense{number}/{kind}" for number in numbers for kind in ("kernel", "bias")}
+
+
+@pytest.mark.parametrize("optimizer", ["sgd", "adam"])
+def test_a_gate_waits_for_the_updates_of_later_segments(optimizer: str) -> None:
+    # The gates of the second segment and of the first one.
+    assert waited_for(in_segments(chain(), optimizer)) == [weights(4, 5), weights(2, 3)]
+
+
+def test_a_shared_weight_is_updated_when_its_gradient_is_whole() -> None:
+    assert waited_for(in_segments(chain(shared=True), "sgd")) == [weights(5), weights(2, 3)]
+
+
+LOOKING_AT_ALL: dict[str, Callable[[], Any]] = {
+    "global_clipnorm": lambda: OPTIMIZERS.Adam(global_clipnorm=1.0),
+    "accumulation": lambda: OPTIMIZERS.SGD(gradient_accumulation_steps=2),
+    "loss scaling": lambda: OPTIMIZERS.LossScaleOptimizer(OPTIMIZERS.SGD()),
+}
+
+
+@pytest.mark.parametrize("name", LOOKING_AT_ALL)
+def test_nothing_is_ordered_where_all_gradients_are_looked_at(name: str) -> None:
+    assert not set.union(*waited_for(in_segments(chain(), LOOKING_AT_ALL[name]())))
+    assert update_rule(LOOKING_AT_ALL[name]()).together
+    assert not update_rule("adam").together
+
+
+class OwnStep(keras.Model):  # type: ignore[misc]  # keras has no types
+    """Two updates in one step, the second one from what the first one left."""
+
+    def train_step(self, data: Any) -> Any:
+        x, y, _ = keras.utils.unpack_x_y_sample_weight(data)
+        for scale in (1.0, 0.5):
+            with tf.GradientTape() as tape:
+                loss = self.compute_loss(x, y, self(x * scale, training=True))
+            gradients = tape.gradient(loss, self.trainable_variables)
+            self.optimizer.apply(gradients, self.trainable_variables)
+        return {"loss": loss}
+
+
+def own_step(shared: bool = False) -> Any:
+    """The chain with a train step of its own."""
+    model = chain(shared)
+    return OwnStep(model.inputs, model.outputs)
+
+
+CASES: dict[str, tuple[Callable[..., Any], Callable[[], Any]]] = {
+    "decay": (chain, lambda: OPTIMIZERS.AdamW(0.01, weight_decay=0.1, clipnorm=0.5)),
+    "average": (
+        chain,
+        lambda: OPTIMIZERS.SGD(
+            OPTIMIZERS.schedules.ExponentialDecay(0.1, 1, 0.5), 0.9, True, use_ema=True, ema_overwrite_frequency=2
+        ),
+    ),
+    "own step": (own_step, lambda: OPTIMIZERS.Adam(0.01)),
+}
+
+
+def trained(name: str, segments: bool) -> list[Any]:
+    """All that some steps leave behind."""
+    make, optimizer = CASES[name]
+    model = make(shared=True)
+    if segments:
+        in_segments(model, optimizer())
+    else:
+        model.compile(optimizer(), "mse", jit_compile=False)
+    losses = [float(model.train_on_batch(*rows())) for _ in range(3)]
+    return [*losses, *(variable.numpy() for variable in (*model.variables, *model.optimizer.variables))]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_no_number_changes(name: str) -> None:
+    plain, ours = trained(name, False), trained(name, True)
+    assert all(np.array_equal(one, two) for one, two in zip(plain, ours, strict=True))
+
+
+def test_the_step_that_a_user_put_on_the_object_comes_back() -> None:
+    model = chain()
+    model.compile("sgd", "mse", jit_compile=False)
+    own = model.train_step
+    model.train_step = own
+    fit_in_memory(model, "1GiB", 4)
+    assert model.train_step is not own
+    model.train_on_batch(*rows())
+    assert release(model).train_step is own
+    del model.train_step
+    assert "train_step" not in vars(release(fit_in_memory(model, "1GiB", 4)))
+
+
+def test_the_prediction_knows_the_order() -> None:
+    model = in_segments(chain(), "adam")
+    graph = trace_step(model, 4).graph
+    assert len(graph.gates) == 2
+    whole = with_updates(graph, update_rule("adam"))
+    late = [[number for number in whole.ops[gate[0]].waits if whole.ops[number].updates >= 0] for gate in graph.gates]
+    # A kernel and a bias for each of two layers.
+    assert [len(updates) for updates in late] == [4, 4]
+    free = with_updates(graph, update_rule(LOOKING_AT_ALL["global_clipnorm"]()))
+    assert all(number < len(graph.ops) for gate in graph.gates for number in free.ops[gate[0]].waits)
+
+
+def test_updates_that_look_at_all_gradients_wait_for_them() -> None:
+    ops = (Op("MatMul", (0,), (2,)), Op("MatMul", (1,), (3,)))
+    graph = OpGraph(ops, (1, 1, 1, 1), frozenset({0, 1}), {0: 2, 1: 3})
+    rule = UpdateRule("sgd", (UpdateOp("Assign", (-1,), (), False, "variable"),), 0, together=True)
+    assert [op.waits for op in with_updates(graph, rule).ops] == [(), (), (1,), (0,)]
