@@ -71,13 +71,14 @@ def _placeholder(shape: Sequence[int | None], dtype: Any, batch: int | None = No
     return tf.compat.v1.placeholder(dtype, sizes)
 
 
-def trace_step(model: Any, batch: int, shape: Sequence[int] | None = None) -> Traced:
+def trace_step(model: Any, batch: int, shape: Sequence[int] | None = None, names: Any = None) -> Traced:
     """Trace forward and backward pass of a model.
 
     Args:
         model: a keras.Model; compiled or not.
         batch: samples in a batch.
         shape: the shape of its one input, where the model does not say it.
+        names: says which part of the model an operation belongs to; a `LayerNames` of its layers when left out.
 
     Returns:
         The operation graph and what the variables and the batch hold.
@@ -112,7 +113,7 @@ def trace_step(model: Any, batch: int, shape: Sequence[int] | None = None) -> Tr
         held,
         [place for place, stand_in in enumerate(held) if len(stand_in.shape) > 1 and place < len(stand_ins)],
         pairs,
-        LayerNames(layer_classes(model), model.name),
+        names or LayerNames(layer_classes(model), model.name),
         lambda op: places[op] >= forward or op.name.startswith(GRADIENT_SCOPE),
     )
     return Traced(

@@ -1,29 +1,46 @@
-"""Chooses segments for a budget: the cheapest plan whose predicted peak keeps it.
+"""Chooses segments for a budget: the quickest plan whose predicted peak keeps it.
 
-Candidates are partitions of the network, each with its last segments kept (they are the first to be freed) and
-the others recomputed or spilled. An estimate orders them; what is chosen was traced as it will run.
+Arithmetic on the step as it was traced without a plan says where to cut for what may be held; what is chosen was
+traced as it will run. The difference between the two corrects what arithmetic is asked for next.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass
 
 from ..errors import InfeasibleBudget
 from ..units import format_size
-from .candidates import FAMILIES, Candidate, candidates, chain_of
+from .cuts import KEEP, RECOMPUTE, SPILL, Cutter, Piece, Way
 from .flatten import FlatGraph
-from .plans import KEEP, RECOMPUTE, SPILL, Plan, PlannedSegment
+from .plans import Plan, PlannedSegment
 from .predicting import Peak, Predictor
-from .purity import kept_steps
-from .runner import Runner
+from .runner import Runner, obeying
 from .spill import TracedPool
 
-_MOST_TRACED = 6
+_MOST_TRACED = 5
+# A plan that uses so much of the room is not improved on.
+_NEAR = 0.94
+# Seconds that a byte takes to a file and back.
+_SPILL_SECONDS = 1 / 1.5e8
+# Where the smallest plan is looked for, in what arithmetic finds to be the smallest.
+_SMALLEST = (1.0, 1.12)
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """A plan that was traced.
+
+    Attributes:
+        way: as arithmetic found it.
+        peak: what was predicted for it.
+    """
+
+    way: Way
+    peak: Peak
 
 
 class Chooser:
-    """Chooses a plan for one model.
+    """Chooses plans for one model; what it has traced for one budget helps with others.
 
     Args:
         graph: the model's flat graph.
@@ -36,14 +53,29 @@ class Chooser:
         self.graph = graph
         self.predictor = predictor
         self.resident = resident
-        self.chain = chain_of(graph, predictor.batch_size)
-        self.plain = self._peak(None)
+        self.profile = predictor.profile(graph)
+        self.plain = self.profile.peak
         self.spill = spill
-        self.traced: dict[Candidate, Peak] = {}
-        self.ratios: dict[str, float] = {}
+        self.traced: dict[tuple[Piece, ...], Tried] = {}
+        self._cutter: Cutter | None = None
+        self._smallest: int | None = None
+
+    @property
+    def cutter(self) -> Cutter:
+        """What finds ways to cut the network."""
+        if self._cutter is None:
+            self._cutter = Cutter(self.profile.chain, self.profile.alone, _SPILL_SECONDS if self.spill else None)
+        return self._cutter
+
+    @property
+    def smallest(self) -> int:
+        """The least that arithmetic can have held."""
+        if self._smallest is None:
+            self._smallest = self.cutter.smallest()
+        return self._smallest
 
     def choose(self, budget: int) -> Plan:
-        """Returns the cheapest plan that was found to keep a budget.
+        """Returns the quickest plan that was found to keep a budget.
 
         Args:
             budget: bytes.
@@ -54,41 +86,52 @@ class Chooser:
         room = budget - self.resident
         if self.plain.bytes <= room:
             return self._plan(None, self.plain, budget)
-        options = candidates(self.chain, kept_steps(self.graph, self.predictor.batch_size), self.spill)
-        best: Candidate | None = None
+        held = self._asked(room)
+        low, high = 0, int(self.cutter.tails[0])
         for _ in range(_MOST_TRACED):
-            cheaper = [
-                option
-                for option in options
-                if option not in self.traced
-                and self._estimate(option) <= room
-                and (not best or option.cost < best.cost)
-            ]
-            if not cheaper:
+            way = self.cutter.best(min(max(held, low + 1), high - 1)) if high - low > 2 else None
+            if way is None:
                 break
-            tried = min(cheaper, key=lambda option: (option.cost, self._estimate(option)))
-            if self._trace(tried).bytes <= room:
-                best = tried
-        if best is None:
-            best = self._last_resort(options, room)
+            known = way.pieces in self.traced
+            peak = self._trace(way).peak.bytes
+            if peak > room:
+                high = min(high, way.held)
+            elif peak >= _NEAR * room or known:
+                break
+            else:
+                low = max(low, way.held)
+            held = self._asked(room)
+        best = self._best(room) or self._last_resort(room)
         if best is None:
             raise self._refusal(budget)
-        return self._plan(best, self.traced[best], budget)
+        return self._plan(best.way, best.peak, budget)
 
-    def _last_resort(self, options: Sequence[Candidate], room: int) -> Candidate | None:
-        """Tries the smallest plans of each family, so that what is refused was really looked at."""
-        for family in (*FAMILIES, None):
-            # The last try is where least was held so far.
-            least = min(self.traced, key=lambda option: self.traced[option].bytes).family if family is None else family
-            left = [option for option in options if option.family == least and option not in self.traced]
-            if left:
-                tried = min(left, key=lambda option: (self._estimate(option), option.cost))
-                if self._trace(tried).bytes <= room:
-                    return tried
-        return None
+    def _asked(self, room: int) -> int:
+        """What arithmetic has to be asked for so that the traced peak will be as large as the room."""
+        base = self.profile.base
+        known = [(tried.way.held, tried.peak.bytes - base) for tried in self.traced.values()]
+        known.append((int(self.cutter.tails[0]), self.plain.bytes - base))
+        wanted = max(1, room - base)
+        # What was off by a factor near this size will be so again.
+        held, peak = min(known, key=lambda pair: abs(pair[1] - wanted))
+        return int(held * 0.99 * wanted / max(1, peak))
+
+    def _best(self, room: int) -> Tried | None:
+        """The quickest plan so far that keeps within some room."""
+        fitting = [tried for tried in self.traced.values() if tried.peak.bytes <= room]
+        return min(fitting, key=lambda tried: (tried.way.seconds, tried.peak.bytes), default=None)
+
+    def _last_resort(self, room: int) -> Tried | None:
+        """Tries the smallest plans, so that what is refused was really looked at."""
+        for factor in _SMALLEST:
+            way = self.cutter.best(int(self.smallest * factor))
+            if way is not None:
+                self._trace(way)
+        return self._best(room)
 
     def _refusal(self, budget: int) -> InfeasibleBudget:
-        smallest = self.resident + min([self.plain.bytes, *(peak.bytes for peak in self.traced.values())])
+        peaks = [self.plain.bytes, *(tried.peak.bytes for tried in self.traced.values())]
+        smallest = self.resident + min(peaks)
         data = f", {format_size(self.resident)} of them for the training data" if self.resident else ""
         return InfeasibleBudget(
             f"no plan trains '{self.graph.model.name}' with batches of {self.predictor.batch_size} in "
@@ -97,41 +140,31 @@ class Chooser:
             smallest,
         )
 
-    def _estimate(self, option: Candidate) -> float:
-        everything = max(1, sum(self.chain.weights))
-        factor = max(0.25, (self.plain.bytes - self.plain.fixed) / everything)
-        return self.plain.fixed + self.ratios.get(option.family, 1.0) * option.held(factor)
+    def _trace(self, way: Way) -> Tried:
+        if way.pieces not in self.traced:
+            self.traced[way.pieces] = Tried(way, self._peak(way))
+        return self.traced[way.pieces]
 
-    def _trace(self, option: Candidate) -> Peak:
-        peak = self._peak(option)
-        self.traced[option] = peak
-        estimate = (self._estimate(option) - self.plain.fixed) / self.ratios.get(option.family, 1.0)
-        self.ratios[option.family] = max(0.1, (peak.bytes - self.plain.fixed) / max(1.0, estimate))
-        return peak
-
-    def _peak(self, option: Candidate | None) -> Peak:
-        if option is None:
-            return self.predictor.peak(self.graph, self.chain.weights, 0)
-        rows = list(zip(option.modes, option.weights, option.made, strict=True))
-        running = max(weight for mode, weight, _ in rows if mode != KEEP)  # parts of a segment are not looked into
-        kept = [weight if mode == KEEP else made if mode == RECOMPUTE else 0 for mode, weight, made in rows]
-        with obeying(Runner(self.graph, option.sizes, option.modes, TracedPool(), option.parts)):
+    def _peak(self, way: Way) -> Peak:
+        chain, pieces = self.profile.chain, way.pieces
+        weights = [sum(chain.saved[piece.start : piece.end]) for piece in pieces]
+        rows = list(zip(pieces, weights, strict=True))
+        running = max((weight for piece, weight in rows if piece.mode != KEEP), default=0)
+        kept = [weight if p.mode == KEEP else p.made if p.mode == RECOMPUTE else 0 for p, weight in rows]
+        sizes, modes = [p.end - p.start for p in pieces], [p.mode for p in pieces]
+        with obeying(Runner(self.graph, sizes, modes, TracedPool(), None, [_inner(p) for p in pieces])):
             peak = self.predictor.peak(self.graph, kept, running)
         # A tensor stays until its file is written, which takes longer than the prediction knows.
-        waiting = max((made for mode, _, made in rows if mode == SPILL), default=0)
+        waiting = max((piece.made for piece in pieces if piece.mode == SPILL), default=0)
         return Peak(peak.bytes + waiting, peak.fixed, peak.method)
 
-    def _plan(self, option: Candidate | None, peak: Peak, budget: int) -> Plan:
-        count = len(self.graph.steps)
-        sizes = option.sizes if option else (count,)
-        modes = option.modes if option else (KEEP,)
-        made = option.made if option else (0,)
-        parts = option.parts if option else ((),)
-        segments, start = [], 0
-        for size, mode, handed, own in zip(sizes, modes, made, parts, strict=True):
-            steps = self.graph.steps[start : start + size]
-            segments.append(PlannedSegment(steps[0].name, steps[-1].name, size, mode, handed, own))
-            start += size
+    def _plan(self, way: Way | None, peak: Peak, budget: int) -> Plan:
+        pieces = way.pieces if way else (Piece(0, len(self.graph.steps), KEEP),)
+        segments = []
+        for piece in pieces:
+            steps = self.graph.steps[piece.start : piece.end]
+            first, last = steps[0].name, steps[-1].name
+            segments.append(PlannedSegment(first, last, len(steps), piece.mode, piece.made, (), _inner(piece)))
         return Plan(
             self.graph.model.name,
             self.predictor.batch_size,
@@ -146,24 +179,6 @@ class Chooser:
         )
 
 
-class obeying:  # noqa: N801  # used like a function
-    """A scope in which a model runs by a plan.
-
-    Args:
-        runner: takes the place of the model's `call`.
-    """
-
-    def __init__(self, runner: Runner) -> None:
-        self.runner = runner
-        self.model = runner.graph.model
-        self.before: Any = None
-
-    def __enter__(self) -> None:
-        self.before = vars(self.model).get("call")
-        self.model.call = self.runner
-
-    def __exit__(self, *_: object) -> None:
-        if self.before is None:
-            del self.model.call
-        else:
-            self.model.call = self.before
+def _inner(piece: Piece) -> tuple[int, ...]:
+    """The places of a piece's kept steps in it."""
+    return tuple(step - piece.start for step in piece.kept)

@@ -1,4 +1,4 @@
-"""The few things of Keras that have no public name, all in one place.
+"""The few things of Keras and TensorFlow that have no public name, all in one place.
 
 Keras runs a functional model's graph by these; whoever runs it in pieces has to do the same.
 """
@@ -83,3 +83,19 @@ def nodes_in_order(functional: Any) -> list[Any]:
     """
     by_depth = functional._nodes_by_depth
     return [node for depth in sorted(by_depth, reverse=True) for node in by_depth[depth]]
+
+
+def standing_for(again: Any, stored: Any) -> Any:
+    """Returns a tensor with the value of one and the gradient of another.
+
+    `tf.custom_gradient` would do, but the operation that it makes reads both, so that both are computed.
+
+    Args:
+        again: the tensor that the gradient goes to; nothing computes it where only its value was wanted.
+        stored: the same value, computed before.
+    """
+    record = importlib.import_module("tensorflow.python.eager.record")
+    with record.stop_recording():
+        result = importlib.import_module("tensorflow").identity(stored)
+    record.record_operation("standing_for", [result], [again], lambda upstream: [upstream])
+    return result

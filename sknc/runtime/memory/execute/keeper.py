@@ -273,7 +273,8 @@ class Keeper:
         sizes = [segment.steps for segment in plan.segments]
         modes = [segment.mode for segment in plan.segments]
         pool = self.disk.opened(plan.spilled_bytes) if SPILL in modes else None
-        self.model.call = Runner(graph, sizes, modes, pool, [segment.parts for segment in plan.segments])
+        parts = [segment.parts for segment in plan.segments]
+        self.model.call = Runner(graph, sizes, modes, pool, parts, [segment.kept for segment in plan.segments])
 
     def _report(self) -> None:
         plan = self.plan

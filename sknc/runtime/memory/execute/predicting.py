@@ -9,7 +9,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...frameworks import keras, tensorflow
-from .flatten import FlatGraph
+from .costs import SCOPE, StepNames, chain_of_sizes, chain_of_trace, seconds_of
+from .cuts import KEEP, Chain
+from .flatten import Context, FlatGraph
+from .purity import impure, kept_steps, sparse_steps
+from .runner import Runner, obeying
 
 OPERATIONS, LAYERS = "operations", "layers"
 # What adding up outputs cannot see: saved inputs, temporaries, order of operations.
@@ -32,6 +36,23 @@ class Peak:
     bytes: int
     fixed: int
     method: str
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """What is known of a model's training step without a plan.
+
+    Attributes:
+        peak: its predicted peak.
+        chain: the network as arithmetic sees it.
+        base: bytes that are there before the step, and stay: variables, slots of the optimiser, the batch.
+        alone: places of steps that must not be run a second time.
+    """
+
+    peak: Peak
+    chain: Chain
+    base: int
+    alone: frozenset[int]
 
 
 def allocator_in_use() -> str:
@@ -91,9 +112,33 @@ class Predictor:
         if self.method == LAYERS:
             fixed = self._fixed(graph)
             return Peak(fixed + int(_UNSEEN * (sum(kept) + 2 * running)), fixed, LAYERS)
+        return self._scheduled(self._tracing.trace_step(self.model, self.batch_size))
+
+    def profile(self, graph: FlatGraph) -> Profile:
+        """Finds out what the step without a plan holds and takes, layer by layer.
+
+        Args:
+            graph: the model's flat graph.
+
+        Returns:
+            What is known.
+        """
+        if self.method == LAYERS:
+            sizes = [sum(graph.size(key, self.batch_size) for key in step.makes) for step in graph.steps]
+            peak = self.peak(graph, sizes, 0)
+            return Profile(peak, chain_of_sizes(graph, self.batch_size), peak.fixed, kept_steps(graph, self.batch_size))
+        scoped = _Scoped(graph)
+        with obeying(scoped):
+            traced = self._tracing.trace_step(self.model, self.batch_size, names=StepNames())
+        peak = self._scheduled(traced)
+        chain = chain_of_trace(traced.graph, len(graph.steps), seconds_of(traced.graph))
+        base = traced.parameters + traced.trained * self._rule.slots + traced.inputs
+        return Profile(peak, chain, min(base, peak.bytes), frozenset(scoped.impure) | sparse_steps(graph))
+
+    def _scheduled(self, traced: Any) -> Peak:
+        """The peak of a traced step."""
         if self._rule is None:
             self._rule = self._tracing.update_rule(self.optimizer)
-        traced = self._tracing.trace_step(self.model, self.batch_size)
         found = self._predict.predict_peak(traced.graph, self._rule, self.allocator, self.threads)
         fixed = traced.parameters + traced.trained * (1 + self._rule.slots) + traced.inputs
         peak = int(found.peak * (1 + _HOLES[self.allocator]))
@@ -105,6 +150,28 @@ class Predictor:
         batch = sum(graph.size(key, self.batch_size) for key in graph.inputs) if graph is not None else 0
         # The gradients, and the two slots of Adam; few optimisers have more.
         return everything + 3 * trained + batch
+
+
+class _Scoped(Runner):
+    """Runs a model as Keras does, each step in a scope that says which one it is, and notes which are impure.
+
+    Args:
+        graph: the model's flat graph.
+    """
+
+    def __init__(self, graph: FlatGraph) -> None:
+        super().__init__(graph, [len(graph.steps)], [KEEP])
+        self.impure: set[int] = set()
+
+    def _run(self, values: dict[int, Any], context: Context) -> None:
+        tf = tensorflow()
+        operations = tf.compat.v1.get_default_graph().get_operations
+        for place, step in enumerate(self.graph.steps):
+            before = len(operations())
+            with tf.name_scope(f"{SCOPE}{place}"):
+                step.run(values, context)
+            if any(impure(operation) for operation in operations()[before:]):
+                self.impure.add(place)
 
 
 def _variable_bytes(variable: Any) -> int:
