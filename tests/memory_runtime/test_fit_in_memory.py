@@ -64,7 +64,7 @@ def test_the_measured_peak_is_what_was_planned() -> None:
     baseline = peak_of(plain) - before
     del plain
     peaks = []
-    for budget in (17 * MIB, 11 * MIB):
+    for budget in (15 * MIB, 10 * MIB):
         model = deep()
         model.compile("sgd", CROSS, jit_compile=False)
         before = tf.config.experimental.get_memory_info("CPU:0")["current"]

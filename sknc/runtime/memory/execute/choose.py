@@ -20,6 +20,8 @@ from .spill import TracedPool
 _MOST_TRACED = 5
 # A plan that uses so much of the room is not improved on.
 _NEAR = 0.94
+# Where a plan was too large, the next one is smaller by so much at least.
+_STEP = 0.97
 # Seconds that a byte takes to a file and back.
 _SPILL_SECONDS = 1 / 1.5e8
 # Where the smallest plan is looked for, in what arithmetic finds to be the smallest.
@@ -86,25 +88,31 @@ class Chooser:
         room = budget - self.resident
         if self.plain.bytes <= room:
             return self._plan(None, self.plain, budget)
-        held = self._asked(room)
-        low, high = 0, int(self.cutter.tails[0])
-        for _ in range(_MOST_TRACED):
-            way = self.cutter.best(min(max(held, low + 1), high - 1)) if high - low > 2 else None
-            if way is None:
-                break
-            known = way.pieces in self.traced
-            peak = self._trace(way).peak.bytes
-            if peak > room:
-                high = min(high, way.held)
-            elif peak >= _NEAR * room or known:
-                break
-            else:
-                low = max(low, way.held)
-            held = self._asked(room)
+        self._search(room)
         best = self._best(room) or self._last_resort(room)
         if best is None:
             raise self._refusal(budget)
         return self._plan(best.way, best.peak, budget)
+
+    def _search(self, room: int) -> None:
+        """Traces ways until one uses nearly all of the room."""
+        held, low, high = self._asked(room), 0, int(self.cutter.tails[0])
+        left = _MOST_TRACED
+        while left and low < held < high:
+            way = self.cutter.best(held)
+            if way is None:
+                return
+            known = way.pieces in self.traced
+            left -= not known
+            peak = self._trace(way).peak.bytes
+            if peak > room:
+                high = held
+                held = min(self._asked(room), int(_STEP * held))
+            elif peak >= _NEAR * room or known:
+                return
+            else:
+                low = held
+                held = self._asked(room)
 
     def _asked(self, room: int) -> int:
         """What arithmetic has to be asked for so that the traced peak will be as large as the room."""
