@@ -6,7 +6,7 @@ traced as it will run. The difference between the two corrects what arithmetic i
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
 
 from ..errors import InfeasibleBudget
 from ..units import format_size
@@ -17,32 +17,16 @@ from .predicting import Peak, Predictor
 from .runner import Runner, obeying
 from .spill import TracedPool
 
-_MOST_TRACED = 5
-# A plan that uses so much of the room is not improved on.
-_NEAR = 0.94
-# Where a plan was too large, the next one is smaller by so much at least.
-_STEP = 0.97
+_MOST_TRACED = 3
 # Seconds that a byte takes to a file and back.
 _SPILL_SECONDS = 1 / 1.5e8
-# Where the smallest plan is looked for, in what arithmetic finds to be the smallest.
-_SMALLEST = (1.0, 1.12)
-
-
-@dataclass(frozen=True, slots=True)
-class Tried:
-    """A plan that was traced.
-
-    Attributes:
-        way: as arithmetic found it.
-        peak: what was predicted for it.
-    """
-
-    way: Way
-    peak: Peak
-
+# What arithmetic is asked for, from the smallest on, each so much more than the one before.
+_STEP = 1.06
+# A plan that was traced and too large says that the next one has to be estimated at so much less at least.
+_LESS = 0.97
 
 class Chooser:
-    """Chooses plans for one model; what it has traced for one budget helps with others.
+    """Chooses plans for one model; what it has found out for one budget helps with others.
 
     Args:
         graph: the model's flat graph.
@@ -58,23 +42,9 @@ class Chooser:
         self.profile = predictor.profile(graph)
         self.plain = self.profile.peak
         self.spill = spill
-        self.traced: dict[tuple[Piece, ...], Tried] = {}
-        self._cutter: Cutter | None = None
-        self._smallest: int | None = None
-
-    @property
-    def cutter(self) -> Cutter:
-        """What finds ways to cut the network."""
-        if self._cutter is None:
-            self._cutter = Cutter(self.profile.chain, self.profile.alone, _SPILL_SECONDS if self.spill else None)
-        return self._cutter
-
-    @property
-    def smallest(self) -> int:
-        """The least that arithmetic can have held."""
-        if self._smallest is None:
-            self._smallest = self.cutter.smallest()
-        return self._smallest
+        self.ladders: list[_Ladder] = []
+        self.estimates: dict[Way, int] = {}
+        self.traced: dict[Way, Peak] = {}
 
     def choose(self, budget: int) -> Plan:
         """Returns the quickest plan that was found to keep a budget.
@@ -88,57 +58,53 @@ class Chooser:
         room = budget - self.resident
         if self.plain.bytes <= room:
             return self._plan(None, self.plain, budget)
-        self._search(room)
+        self._look(room)
+        enough = room
+        for _ in range(_MOST_TRACED):
+            best = self._best(room)
+            fitting = [way for way, size in self.estimates.items() if size <= enough and way not in self.traced]
+            way = min(fitting, key=lambda way: (way.seconds, self.estimates[way]), default=None)
+            if way is None or (best is not None and best.seconds <= way.seconds):
+                break
+            if self._trace(way) > room:
+                enough = int(_LESS * self.estimates[way])
         best = self._best(room) or self._last_resort(room)
         if best is None:
             raise self._refusal(budget)
-        return self._plan(best.way, best.peak, budget)
+        return self._plan(best, self.traced[best], budget)
 
-    def _search(self, room: int) -> None:
-        """Traces ways until one uses nearly all of the room."""
-        held, low, high = self._asked(room), 0, int(self.cutter.tails[0])
-        left = _MOST_TRACED
-        while left and low < held < high:
-            way = self.cutter.best(held)
-            if way is None:
-                return
-            known = way.pieces in self.traced
-            left -= not known
-            peak = self._trace(way).peak.bytes
-            if peak > room:
-                high = held
-                held = min(self._asked(room), int(_STEP * held))
-            elif peak >= _NEAR * room or known:
-                return
-            else:
-                low = held
-                held = self._asked(room)
+    def _look(self, room: int) -> None:
+        """Estimates plans around some room, until those that fit are known."""
+        if not self.ladders:
+            cutters = [Cutter(self.profile.chain, self.profile.alone)]
+            if self.spill:
+                cutters.append(Cutter(self.profile.chain, self.profile.alone, _SPILL_SECONDS))
+            self.ladders = [_Ladder(cutter) for cutter in cutters]
+        for ladder in self.ladders:
+            rung = ladder.rung(room - self.profile.base) + 1
+            fitting = 0
+            # Order and the allocator make some plans larger than arithmetic has it: one below may not be smaller.
+            while rung >= 0 and fitting < 2:
+                way = ladder.way(rung)
+                if way is not None:
+                    fitting += self._estimate(way) <= room
+                rung -= 1
 
-    def _asked(self, room: int) -> int:
-        """What arithmetic has to be asked for so that the traced peak will be as large as the room."""
-        base = self.profile.base
-        known = [(tried.way.held, tried.peak.bytes - base) for tried in self.traced.values()]
-        known.append((int(self.cutter.tails[0]), self.plain.bytes - base))
-        wanted = max(1, room - base)
-        # What was off by a factor near this size will be so again.
-        held, peak = min(known, key=lambda pair: abs(pair[1] - wanted))
-        return int(held * 0.99 * wanted / max(1, peak))
+    def _best(self, room: int) -> Way | None:
+        """The quickest plan so far that was traced and keeps within some room."""
+        fitting = [way for way, peak in self.traced.items() if peak.bytes <= room]
+        return min(fitting, key=lambda way: (way.seconds, self.traced[way].bytes), default=None)
 
-    def _best(self, room: int) -> Tried | None:
-        """The quickest plan so far that keeps within some room."""
-        fitting = [tried for tried in self.traced.values() if tried.peak.bytes <= room]
-        return min(fitting, key=lambda tried: (tried.way.seconds, tried.peak.bytes), default=None)
-
-    def _last_resort(self, room: int) -> Tried | None:
-        """Tries the smallest plans, so that what is refused was really looked at."""
-        for factor in _SMALLEST:
-            way = self.cutter.best(int(self.smallest * factor))
-            if way is not None:
-                self._trace(way)
+    def _last_resort(self, room: int) -> Way | None:
+        """Traces the smallest plans, so that what is refused was really looked at."""
+        for _ in range(_MOST_TRACED - 1):
+            left = [way for way in self.estimates if way not in self.traced]
+            if left and self._trace(min(left, key=lambda way: self.estimates[way])) <= room:
+                break
         return self._best(room)
 
     def _refusal(self, budget: int) -> InfeasibleBudget:
-        peaks = [self.plain.bytes, *(tried.peak.bytes for tried in self.traced.values())]
+        peaks = [self.plain.bytes, *(peak.bytes for peak in self.traced.values())]
         smallest = self.resident + min(peaks)
         data = f", {format_size(self.resident)} of them for the training data" if self.resident else ""
         return InfeasibleBudget(
@@ -148,10 +114,18 @@ class Chooser:
             smallest,
         )
 
-    def _trace(self, way: Way) -> Tried:
-        if way.pieces not in self.traced:
-            self.traced[way.pieces] = Tried(way, self._peak(way))
-        return self.traced[way.pieces]
+    def _estimate(self, way: Way) -> int:
+        if way not in self.estimates:
+            if self.profile.graph is None:
+                self.estimates[way] = self.profile.base + way.held
+            else:
+                self.estimates[way] = self.predictor.estimate(self.profile, way.pieces) + _waiting(way)
+        return self.estimates[way]
+
+    def _trace(self, way: Way) -> int:
+        if way not in self.traced:
+            self.traced[way] = self._peak(way)
+        return self.traced[way].bytes
 
     def _peak(self, way: Way) -> Peak:
         chain, pieces = self.profile.chain, way.pieces
@@ -162,9 +136,7 @@ class Chooser:
         sizes, modes = [p.end - p.start for p in pieces], [p.mode for p in pieces]
         with obeying(Runner(self.graph, sizes, modes, TracedPool(), None, [_inner(p) for p in pieces])):
             peak = self.predictor.peak(self.graph, kept, running)
-        # A tensor stays until its file is written, which takes longer than the prediction knows.
-        waiting = max((piece.made for piece in pieces if piece.mode == SPILL), default=0)
-        return Peak(peak.bytes + waiting, peak.fixed, peak.method)
+        return Peak(peak.bytes + _waiting(way), peak.fixed, peak.method)
 
     def _plan(self, way: Way | None, peak: Peak, budget: int) -> Plan:
         pieces = way.pieces if way else (Piece(0, len(self.graph.steps), KEEP),)
@@ -185,6 +157,43 @@ class Chooser:
             peak.method,
             tuple(segments),
         )
+
+
+class _Ladder:
+    """The ways of one cutter, from the smallest on.
+
+    Args:
+        cutter: finds them.
+    """
+
+    def __init__(self, cutter: Cutter) -> None:
+        self.cutter = cutter
+        self.smallest = cutter.smallest()
+        self.ways: dict[int, Way | None] = {}
+
+    def rung(self, held: int) -> int:
+        """Returns the last rung that holds no more than so much; negative for none.
+
+        Args:
+            held: bytes.
+        """
+        most = min(held, int(self.cutter.tails[0]))
+        return math.floor(math.log(most / self.smallest, _STEP)) if most >= self.smallest else -1
+
+    def way(self, rung: int) -> Way | None:
+        """Returns the way of a rung.
+
+        Args:
+            rung: from 0.
+        """
+        if rung not in self.ways:
+            self.ways[rung] = self.cutter.best(math.ceil(self.smallest * _STEP**rung))
+        return self.ways[rung]
+
+
+def _waiting(way: Way) -> int:
+    """What waits for its file: a tensor stays until that is written, which takes longer than predictions know."""
+    return max((piece.made for piece in way.pieces if piece.mode == SPILL), default=0)
 
 
 def _inner(piece: Piece) -> tuple[int, ...]:

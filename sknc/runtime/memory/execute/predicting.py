@@ -9,16 +9,19 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...frameworks import keras, tensorflow
-from .costs import SCOPE, StepNames, chain_of_sizes, chain_of_trace, seconds_of
-from .cuts import KEEP, Chain
+from .costs import SCOPE, StepNames, chain_of_sizes, chain_of_trace, places_of, seconds_of
+from .cuts import KEEP, Chain, Piece
 from .flatten import Context, FlatGraph
 from .purity import impure, kept_steps, sparse_steps
+from .rewrite import planned
 from .runner import Runner, obeying
 
 OPERATIONS, LAYERS = "operations", "layers"
 # What adding up outputs cannot see: saved inputs, temporaries, order of operations.
 _UNSEEN = 1.5
 DEFAULT_OPTIMIZER = "Adam"
+# Drawn steps of an estimate; a prediction has more.
+_FEW_DRAWS = 6
 # What best fit with coalescing loses in holes: a step that held 205 MiB failed at a limit of 200 and ran at 220.
 _HOLES = {"default": 0.0, "bfc": 0.08}
 
@@ -47,12 +50,16 @@ class Profile:
         chain: the network as arithmetic sees it.
         base: bytes that are there before the step, and stay: variables, slots of the optimiser, the batch.
         alone: places of steps that must not be run a second time.
+        graph: the step's operations; None where it was not traced.
+        places: the step of the network that each operation belongs to.
     """
 
     peak: Peak
     chain: Chain
     base: int
     alone: frozenset[int]
+    graph: Any = None
+    places: tuple[int, ...] = ()
 
 
 def allocator_in_use() -> str:
@@ -133,7 +140,23 @@ class Predictor:
         peak = self._scheduled(traced)
         chain = chain_of_trace(traced.graph, len(graph.steps), seconds_of(traced.graph))
         base = traced.parameters + traced.trained * self._rule.slots + traced.inputs
-        return Profile(peak, chain, min(base, peak.bytes), frozenset(scoped.impure) | sparse_steps(graph))
+        alone = frozenset(scoped.impure) | sparse_steps(graph)
+        places = places_of(traced.graph, len(graph.steps))
+        return Profile(peak, chain, min(base, peak.bytes), alone, traced.graph, tuple(places))
+
+    def estimate(self, profile: Profile, pieces: Sequence[Piece]) -> int:
+        """Estimates the peak of a plan without tracing it.
+
+        Args:
+            profile: of the model; it was traced.
+            pieces: the plan.
+
+        Returns:
+            Bytes.
+        """
+        graph = planned(profile.graph, profile.places, pieces)
+        found = self._predict.predict_peak(graph, self._rule, self.allocator, self.threads, _FEW_DRAWS)
+        return int(found.peak * (1 + _HOLES[self.allocator]))
 
     def _scheduled(self, traced: Any) -> Peak:
         """The peak of a traced step."""
