@@ -10,9 +10,10 @@ import math
 
 from ..errors import InfeasibleBudget
 from ..units import format_size
-from .cuts import KEEP, RECOMPUTE, SPILL, Cutter, Piece, Way
+from .cuts import Piece, Way
+from .cutter import Cutter
 from .flatten import FlatGraph
-from .plans import Plan, PlannedSegment
+from .plans import KEEP, RECOMPUTE, SPILL, Plan, PlannedSegment
 from .predicting import Peak, Predictor
 from .runner import Runner, obeying
 from .spill import TracedPool
@@ -24,6 +25,7 @@ _SPILL_SECONDS = 1 / 1.5e8
 _STEP = 1.06
 # A plan that was traced and too large says that the next one has to be estimated at so much less at least.
 _LESS = 0.97
+
 
 class Chooser:
     """Chooses plans for one model; what it has found out for one budget helps with others.

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from ...artifacts import write_json
@@ -36,6 +37,7 @@ def fit_in_memory(
     *,
     spill: bool = True,
     spill_folder: str | os.PathLike[str] | None = None,
+    plan: Plan | str | os.PathLike[str] | None = None,
 ) -> Any:
     """Makes a model train inside a memory budget, with the same gradients.
 
@@ -46,6 +48,8 @@ def fit_in_memory(
         batch_size: samples in a batch; what `fit` is called with counts.
         spill: whether parts may be written to disk and read again where recomputing alone does not do.
         spill_folder: where; the system's folder for temporary files when left out.
+        plan: a plan that was made before, or the file it was written to (`plan.json`); it is obeyed and nothing is
+            planned. Made when left out.
 
     Returns:
         The same model. `fit`, `train_on_batch`, `evaluate`, `predict`, `save` and the like are used as before;
@@ -53,7 +57,8 @@ def fit_in_memory(
 
     Raises:
         InfeasibleBudget: no plan keeps the budget; its `smallest` says what one needs.
-        PlanError: the budget is no size, or the model cannot be planned.
+        PlanError: the budget is no size, the model cannot be planned, or the plan is for another network, batch,
+            optimiser or a larger budget.
 
     Example:
         >>> model = fit_in_memory(model, budget="8GiB", batch_size=64)  # doctest: +SKIP
@@ -70,6 +75,7 @@ def fit_in_memory(
         )
     release(model)
     keeper = Keeper(model, size, batch_size, DiskPlace(spill, spill_folder))
+    keeper.given = read_plan(Path(plan)) if isinstance(plan, str | os.PathLike) else plan
     keeper.settle()
     keeper.take_over()
     return model
@@ -154,6 +160,7 @@ class Keeper:
         self.disk = disk
         self.resident = 0
         self.settled_for: tuple[Any, ...] | None = None
+        self.given: Plan | None = None
 
     def take_over(self) -> None:
         """Puts the hooks in place."""
@@ -213,7 +220,7 @@ class Keeper:
         if wanted == self.settled_for and self._make_room():
             return
         graph = flatten(self.model)
-        plan = self._kept(graph, optimizer) or self._chosen(graph, optimizer)
+        plan = self._handed_in(graph, optimizer) or self._kept(graph, optimizer) or self._chosen(graph, optimizer)
         self._obey(graph, plan)
         self.settled_for = wanted
         self._report()
@@ -247,6 +254,29 @@ class Keeper:
         name = optimizer_name(optimizer)
         return Plan(
             self.model.name, self.batch_size, name, allocator, resident, self.budget, total, total, peak.method, ()
+        )
+
+    def _handed_in(self, graph: FlatGraph | None, optimizer: Any) -> Plan | None:
+        """The plan that was given, with the present data counted in."""
+        plan = self.given
+        if plan is None:
+            return None
+        check_plan(plan, [step.name for step in graph.steps] if graph is not None else [])
+        name = optimizer_name(optimizer) if optimizer is not None else plan.optimizer
+        more = self.resident - plan.resident_bytes
+        if (plan.batch_size, plan.optimizer) != (self.batch_size, name):
+            raise PlanError(
+                f"the plan is for batches of {plan.batch_size} and {plan.optimizer}, and this model trains with "
+                f"batches of {self.batch_size} and {name}; leave the plan out to have one made"
+            )
+        if plan.predicted_peak + more > self.budget:
+            raise PlanError(
+                f"the plan needs {format_size(plan.predicted_peak + more)} and {format_size(self.budget)} are given; "
+                "leave the plan out to have one made"
+            )
+        peaks = plan.predicted_peak + more, plan.baseline_peak + more
+        return replace(
+            plan, budget=self.budget, resident_bytes=self.resident, predicted_peak=peaks[0], baseline_peak=peaks[1]
         )
 
     def _kept(self, graph: FlatGraph | None, optimizer: Any) -> Plan | None:

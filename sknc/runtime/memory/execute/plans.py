@@ -10,9 +10,9 @@ from typing import Any
 
 from ..errors import PlanError
 from ..units import format_size
-from .cuts import KEEP, RECOMPUTE, SPILL
 
 SCHEMA = 1
+KEEP, RECOMPUTE, SPILL = "keep", "recompute", "spill"
 MODES = (KEEP, RECOMPUTE, SPILL)
 
 

@@ -10,8 +10,9 @@ from typing import Any
 
 from ...frameworks import keras, tensorflow
 from .costs import SCOPE, StepNames, chain_of_sizes, chain_of_trace, places_of, seconds_of
-from .cuts import KEEP, Chain, Piece
+from .cuts import Chain, Piece
 from .flatten import Context, FlatGraph
+from .plans import KEEP
 from .purity import impure, kept_steps, sparse_steps
 from .rewrite import planned
 from .runner import Runner, obeying
@@ -21,7 +22,7 @@ OPERATIONS, LAYERS = "operations", "layers"
 _UNSEEN = 1.5
 DEFAULT_OPTIMIZER = "Adam"
 # Drawn steps of an estimate; a prediction has more.
-_FEW_DRAWS = 6
+_FEW_DRAWS = 12
 # What best fit with coalescing loses in holes: a step that held 205 MiB failed at a limit of 200 and ran at 220.
 _HOLES = {"default": 0.0, "bfc": 0.08}
 

@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ..opgraph import Op, OpGraph
-from .cuts import KEEP, SPILL, Piece
+from .cuts import Piece
+from .plans import KEEP, SPILL
 
 
 def planned(graph: OpGraph, places: Sequence[int], pieces: Sequence[Piece]) -> OpGraph:
