@@ -25,6 +25,12 @@ _SPILL_SECONDS = 1 / 1.5e8
 _STEP = 1.06
 # A plan that was traced and too large says that the next one has to be estimated at so much less at least.
 _LESS = 0.97
+# So many of each sort are looked at before a budget is refused.
+_SMALLEST = 4
+# What order and the allocator add to arithmetic, where no operations can be scheduled.
+_UNSEEN = 1.15
+# Ways beside recomputing.
+_PARTS, _DISK = 1, 2
 
 
 class Chooser:
@@ -75,22 +81,30 @@ class Chooser:
             raise self._refusal(budget)
         return self._plan(best, self.traced[best], budget)
 
+    def _ladder(self, number: int) -> _Ladder:
+        """The ways of recomputing, of doing so part by part, and of spilling; found when they are first needed."""
+        while len(self.ladders) <= number:
+            count = len(self.ladders)
+            spill = _SPILL_SECONDS if count == _DISK else None
+            cutter = Cutter(self.profile.chain, self.profile.alone, spill, nested=count == _PARTS)
+            self.ladders.append(_Ladder(cutter))
+        return self.ladders[number]
+
     def _look(self, room: int) -> None:
         """Estimates plans around some room, until those that fit are known."""
-        if not self.ladders:
-            cutters = [Cutter(self.profile.chain, self.profile.alone)]
-            if self.spill:
-                cutters.append(Cutter(self.profile.chain, self.profile.alone, _SPILL_SECONDS))
-            self.ladders = [_Ladder(cutter) for cutter in cutters]
-        for ladder in self.ladders:
+        for number in range(_DISK + 1 if self.spill else _PARTS + 1):
+            ladder = self._ladder(number)
+            if number and ladder.smallest > _LESS * self._ladder(0).smallest:
+                continue
             rung = ladder.rung(room - self.profile.base) + 1
             fitting = 0
             # Order and the allocator make some plans larger than arithmetic has it: one below may not be smaller.
             while rung >= 0 and fitting < 2:
-                way = ladder.way(rung)
-                if way is not None:
-                    fitting += self._estimate(way) <= room
+                fitting += self._estimate(ladder.way(rung)) <= room
                 rung -= 1
+            # Part by part or from the disk is for budgets that nothing else keeps.
+            if number == 0 and fitting:
+                break
 
     def _best(self, room: int) -> Way | None:
         """The quickest plan so far that was traced and keeps within some room."""
@@ -99,6 +113,9 @@ class Chooser:
 
     def _last_resort(self, room: int) -> Way | None:
         """Traces the smallest plans, so that what is refused was really looked at."""
+        for ladder in self.ladders:
+            for rung in range(_SMALLEST):
+                self._estimate(ladder.way(rung))
         for _ in range(_MOST_TRACED - 1):
             left = [way for way in self.estimates if way not in self.traced]
             if left and self._trace(min(left, key=lambda way: self.estimates[way])) <= room:
@@ -118,8 +135,8 @@ class Chooser:
 
     def _estimate(self, way: Way) -> int:
         if way not in self.estimates:
-            if self.profile.graph is None:
-                self.estimates[way] = self.profile.base + way.held
+            if self.profile.graph is None or any(piece.parts for piece in way.pieces):
+                self.estimates[way] = self.profile.base + int(_UNSEEN * way.held)
             else:
                 self.estimates[way] = self.predictor.estimate(self.profile, way.pieces) + _waiting(way)
         return self.estimates[way]
@@ -136,7 +153,9 @@ class Chooser:
         running = max((weight for piece, weight in rows if piece.mode != KEEP), default=0)
         kept = [weight if p.mode == KEEP else p.made if p.mode == RECOMPUTE else 0 for p, weight in rows]
         sizes, modes = [p.end - p.start for p in pieces], [p.mode for p in pieces]
-        with obeying(Runner(self.graph, sizes, modes, TracedPool(), None, [_inner(p) for p in pieces])):
+        with obeying(
+            Runner(self.graph, sizes, modes, TracedPool(), [p.parts for p in pieces], [_inner(p) for p in pieces])
+        ):
             peak = self.predictor.peak(self.graph, kept, running)
         return Peak(peak.bytes + _waiting(way), peak.fixed, peak.method)
 
@@ -146,7 +165,7 @@ class Chooser:
         for piece in pieces:
             steps = self.graph.steps[piece.start : piece.end]
             first, last = steps[0].name, steps[-1].name
-            segments.append(PlannedSegment(first, last, len(steps), piece.mode, piece.made, (), _inner(piece)))
+            segments.append(PlannedSegment(first, last, len(steps), piece.mode, piece.made, piece.parts, _inner(piece)))
         return Plan(
             self.graph.model.name,
             self.predictor.batch_size,
@@ -171,7 +190,7 @@ class _Ladder:
     def __init__(self, cutter: Cutter) -> None:
         self.cutter = cutter
         self.smallest = cutter.smallest()
-        self.ways: dict[int, Way | None] = {}
+        self.ways: dict[int, Way] = {}
 
     def rung(self, held: int) -> int:
         """Returns the last rung that holds no more than so much; negative for none.
@@ -182,14 +201,16 @@ class _Ladder:
         most = min(held, int(self.cutter.tails[0]))
         return math.floor(math.log(most / self.smallest, _STEP)) if most >= self.smallest else -1
 
-    def way(self, rung: int) -> Way | None:
+    def way(self, rung: int) -> Way:
         """Returns the way of a rung.
 
         Args:
             rung: from 0.
         """
         if rung not in self.ways:
-            self.ways[rung] = self.cutter.best(math.ceil(self.smallest * _STEP**rung))
+            way = self.cutter.best(math.ceil(self.smallest * _STEP**rung))
+            assert way is not None, "there is a way at the smallest"
+            self.ways[rung] = way
         return self.ways[rung]
 
 

@@ -77,6 +77,7 @@ class Piece:
         mode: KEEP, RECOMPUTE or SPILL.
         made: bytes that it hands on.
         kept: steps whose outputs are kept although it is recomputed.
+        parts: how many steps each part of it has, where it is run again part by part.
     """
 
     start: int
@@ -84,6 +85,7 @@ class Piece:
     mode: str
     made: int = 0
     kept: tuple[int, ...] = ()
+    parts: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ holds all that its backward pass reads; a spilled one holds nothing meanwhile.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 
 import numpy as np
@@ -24,6 +25,8 @@ Found = tuple[Ints, Floats, Ints]
 _WAYS = 16
 # Outputs are kept inside of a segment when their seconds a byte are among the best third, two thirds, or at all.
 _LEVELS = (0.67, 0.34, 0.0)
+# Lengths of parts that are tried, in pieces between places.
+_PARTS = (1, 2, 3, 4, 6, 8, 12, 16, 24)
 # What a segment costs besides: its operations wait for each other.
 _OVERHEAD = 2e-4
 
@@ -35,9 +38,16 @@ class Cutter:
         chain: the network.
         alone: steps that must not be run a second time.
         spill: seconds that writing and reading a byte take; None where the disk must not be used.
+        nested: whether segments may be run again part by part, each part a third time.
     """
 
-    def __init__(self, chain: Chain, alone: frozenset[int] = frozenset(), spill: float | None = None) -> None:
+    def __init__(
+        self,
+        chain: Chain,
+        alone: frozenset[int] = frozenset(),
+        spill: float | None = None,
+        nested: bool = False,
+    ) -> None:
         self.chain = chain
         self.spill = spill
         self.at = places(chain, alone)
@@ -51,6 +61,7 @@ class Cutter:
         self.levels = self._levels()
         self.tails = self._tails()
         self.pairs = _Pairs(self)
+        self.parts = _Parts(self.pairs, self.count) if nested else None
 
     def _atoms(self) -> list[tuple[int, int]]:
         return list(zip(self.at, self.at[1:], strict=False))
@@ -166,7 +177,48 @@ class _Pairs:
                 self.kept[end, back], self.seconds[end, back] = kept, time + _OVERHEAD
 
 
-_KEPT, _SPILLED, _CHANGED = -1, -2, -3
+class _Parts:
+    """For each two places the least that a segment between them holds when it is run again part by part.
+
+    Args:
+        pairs: of all places.
+        count: how many pieces there are between places.
+    """
+
+    def __init__(self, pairs: _Pairs, count: int) -> None:
+        self.run = np.full_like(pairs.run, NEVER)
+        self.width = np.zeros_like(pairs.run)
+        for end in range(1, count + 1):
+            backs = np.arange(1, min(pairs.width, end) + 1)
+            for width in _PARTS:
+                if width >= len(backs):
+                    break
+                # All parts but the last one (the nearest to the end) hold what they hand on.
+                held, most = np.zeros_like(backs), np.zeros_like(backs)
+                for after in range(end, end - len(backs), -width):
+                    own = backs[backs > end - after]
+                    inside = np.minimum(own - (end - after), width)
+                    run, made = pairs.run[after, inside], pairs.made[after, inside]
+                    most[own - 1] = np.maximum(most[own - 1], run)
+                    if after != end:
+                        held[own - 1] += made
+                total = np.where(backs > width, held + most, NEVER)
+                better = total < self.run[end, backs]
+                self.run[end, backs[better]] = total[better]
+                self.width[end, backs[better]] = width
+
+    def bounds(self, start: int, end: int) -> list[int]:
+        """Returns the places at which the parts of a segment meet, its two ends included.
+
+        Args:
+            start: where it starts.
+            end: where it ends.
+        """
+        width = int(self.width[end, end - start])
+        return [start, *range(end - (end - start - 1) // width * width, end, width), end]
+
+
+_KEPT, _SPILLED, _CHANGED, _IN_PARTS = -1, -2, -3, -4
 # How a way came to a place: from which place, by which way there, 0 for one that had only spilled, its last choice.
 _ORIGIN = 4
 
@@ -256,15 +308,21 @@ class _Search:
         back = np.arange(1, min(pairs.width, end) + 1)
         starts = end - back
         held = ways.held[starts]
-        fits = held + pairs.run[end, back][:, None] <= self.most
-        fits &= np.maximum(held - cutter.crossing[starts][:, None], 0) + pairs.forward[end, back][:, None] <= self.most
-        rows, there = np.nonzero(fits)
+        forward = (
+            np.maximum(held - cutter.crossing[starts][:, None], 0) + pairs.forward[end, back][:, None] <= self.most
+        )
+        rows, there = np.nonzero(forward & (held + pairs.run[end, back][:, None] <= self.most))
         found = []
         for level in range(len(cutter.levels)):
             more = pairs.made[end, back] + pairs.kept[end, back, level]
             origin = _origin(starts[rows], there, 1, level)
             seconds = ways.seconds[starts[rows], there] + pairs.seconds[end, back, level][rows]
             found.append((held[rows, there] + more[rows], seconds, origin))
+        if cutter.parts is not None:
+            rows, there = np.nonzero(forward & (held + cutter.parts.run[end, back][:, None] <= self.most))
+            twice = ways.seconds[starts[rows], there] + 2 * pairs.seconds[end, back, 0][rows]
+            origin = _origin(starts[rows], there, 1, _IN_PARTS)
+            found.append((held[rows, there] + pairs.made[end, back][rows], twice, origin))
         return _joined(found)
 
     def _finished(self) -> Way | None:
@@ -306,6 +364,10 @@ class _Search:
             return Piece(first, last, KEEP, made)
         if choice == _SPILLED:
             return Piece(first, last, SPILL, made)
+        if choice == _IN_PARTS and cutter.parts is not None:
+            bounds = [cutter.at[place] for place in cutter.parts.bounds(start, end)]
+            sizes = tuple(after - before for before, after in itertools.pairwise(bounds))
+            return Piece(first, last, RECOMPUTE, made, (), sizes)
         # What is handed on is held anyway, and need not be made again where its own backward pass reads it.
         given = {one.made for one in handed if one.back < last}
         kept = {step for step in cutter.levels[choice] if first <= step < last} | given
