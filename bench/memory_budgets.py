@@ -1,11 +1,16 @@
 """Hard memory budgets, from the smallest feasible one to what plain Keras needs: planned, measured, and how slow.
 
-    python bench/memory_budgets.py [NET ...] [--budgets N] [--optimizer adam] [--batch 16] [--side 64]
+    python bench/memory_budgets.py [NET ...] [--budgets 10] [--jobs 2] [--folder plans]    peaks and failures
+    python bench/memory_budgets.py [NET ...] --times [--parts 4 10] [--folder plans]       step times
 
-Nets are `residual40` (40 blocks of convolution, batch norm, ReLU and addition) and names of keras.applications.
-Each row is a process of its own under TF_CPU_BFC_MEM_LIMIT_IN_MB: the budget and nothing more. Plain Keras,
-tf.recompute_grad at sqrt(n) segments and keras.RematScope stand beside it, without a limit. `activations` is the
-measured peak less what was held before the step.
+Nets are `residual40` (40 blocks of convolution, batch norm, ReLU and addition; batch 32), `residualN`, and names of
+keras.applications (batch 16, 64x64 or the least that the net takes). One process plans all budgets of a net and
+writes the plans; each plan is obeyed by a process of its own under TF_CPU_BFC_MEM_LIMIT_IN_MB: the budget and
+nothing more. `activations` is the measured peak less what was held before the step.
+
+With --times one process at a time trains plain Keras, our plans for a 4th and a 10th of plain Keras's activations,
+tf.recompute_grad at sqrt(n) segments, and keras.RematScope. `cpu` is processor seconds a step, which other load
+disturbs less than `seconds`.
 """
 
 from __future__ import annotations
@@ -14,24 +19,53 @@ import argparse
 import json
 import math
 import os
+import statistics
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
-STEPS = 10
+WARM, STEPS = 2, 10
 ROOM = 400_000  # MiB: no limit
+LEAST = {"InceptionV3": 75, "InceptionResNetV2": 75, "Xception": 71}
+NETS = "MobileNetV2 ResNet50 VGG16 DenseNet121 EfficientNetB0 InceptionV3 Xception ResNet50V2".split()
 
 
-def network(name: str, side: int) -> Any:
+def side_of(name: str) -> int:
+    """Returns the side of a network's images."""
+    return 32 if name.startswith("residual") else LEAST.get(name, 64)
+
+
+def batch_of(name: str) -> int:
+    """Returns the samples in a batch."""
+    return 32 if name.startswith("residual") else 16
+
+
+def network(name: str) -> Any:
     """Returns an untrained network."""
     import keras
 
-    if name == "residual40":
+    if name.startswith("residual"):
         from memory_depth import network as residual
 
-        return residual(40)
-    return getattr(keras.applications, name)(weights=None, input_shape=(side, side, 3), classes=10)
+        return residual(int(name.removeprefix("residual")))
+    return getattr(keras.applications, name)(weights=None, input_shape=(side_of(name), side_of(name), 3), classes=10)
+
+
+def compiled(name: str, optimizer: str, how: str = "plain") -> Any:
+    """Returns a network that is ready to train."""
+    import keras
+
+    keras.utils.set_random_seed(0)
+    if how.startswith("remat:"):
+        with keras.RematScope(mode=how.partition(":")[2]):
+            model = network(name)
+    else:
+        model = network(name)
+    model.compile(optimizer, "sparse_categorical_crossentropy", jit_compile=False)
+    return model
 
 
 def recompute_grad(model: Any) -> None:
@@ -60,62 +94,93 @@ def recompute_grad(model: Any) -> None:
     model.call = runner.Runner(graph, sizes, ["recompute"] * len(sizes))
 
 
-def train(name: str, how: str, budget: int, given: dict[str, Any]) -> dict[str, Any]:
+def plan(name: str, optimizer: str, wanted: dict[str, Any]) -> dict[str, Any]:
+    """Plans in this process: `count` budgets from the smallest to plain Keras's, or fractions of its activations."""
+    from sknc.runtime.memory.errors import InfeasibleBudget
+    from sknc.runtime.memory.execute.choose import Chooser
+    from sknc.runtime.memory.execute.flatten import flatten
+    from sknc.runtime.memory.execute.predicting import Predictor
+
+    model = compiled(name, optimizer)
+    graph = flatten(model)
+    assert graph is not None
+    start = time.perf_counter()
+    chooser = Chooser(graph, Predictor(model, batch_of(name), model.optimizer))
+    found: dict[str, Any] = {"net": name, "layers": len(graph.steps), "profile": round(time.perf_counter() - start, 1)}
+    base, plain = chooser.profile.base, chooser.plain.bytes
+    if "parts" in wanted:
+        budgets = [int(base + (plain - base) / part) for part in wanted["parts"]]
+    else:
+        try:
+            chooser.choose(1)
+            smallest = 1
+        except InfeasibleBudget as error:
+            smallest = error.smallest
+        count = wanted["count"]
+        # Whole MiB, as the allocator's limit is given so.
+        budgets = [
+            -(-int(smallest + (1.05 * plain - smallest) * place / max(1, count - 1)) // 2**20) * 2**20
+            for place in range(count)
+        ]
+    found |= {"smallest_seconds": round(time.perf_counter() - start, 1), "plain": plain, "base": base, "plans": []}
+    for budget in budgets:
+        start = time.perf_counter()
+        row: dict[str, Any] = {"budget": budget}
+        try:
+            made = chooser.choose(budget)
+            path = Path(wanted["folder"]) / f"{name}-{budget}.json"
+            path.write_text(json.dumps(made.as_json(), indent=1) + "\n", encoding="utf-8")
+            row |= {"plan": str(path), "planned": made.predicted_peak}
+        except InfeasibleBudget as error:
+            row |= {"infeasible": error.smallest}
+        found["plans"].append(row | {"planning": round(time.perf_counter() - start, 1)})
+    return found
+
+
+def train(name: str, optimizer: str, wanted: dict[str, Any]) -> dict[str, Any]:
     """Trains in this process; returns what it held and took."""
-    import keras
     import numpy as np
     import tensorflow as tf
 
     import sknc
-    from sknc.runtime.memory import plan_of
-    from sknc.runtime.memory.errors import InfeasibleBudget
 
-    keras.utils.set_random_seed(0)
-    side = 32 if name == "residual40" else given["side"]
-    if how.startswith("remat:"):
-        with keras.RematScope(mode=how.partition(":")[2]):
-            model = network(name, side)
-    else:
-        model = network(name, side)
-    model.compile(given["optimizer"], "sparse_categorical_crossentropy", jit_compile=False)
-    batch = given["batch"]
-    if how == "ours":
-        try:
-            model = sknc.fit_in_memory(model, budget, batch_size=batch)
-        except InfeasibleBudget as error:
-            return {"smallest": error.smallest}
-    elif how == "recompute_grad":
+    model = compiled(name, optimizer, wanted["how"])
+    batch, side = batch_of(name), side_of(name)
+    if "plan" in wanted:
+        model = sknc.fit_in_memory(model, wanted["budget"], batch_size=batch, plan=wanted["plan"])
+    elif wanted["how"] == "recompute_grad":
         recompute_grad(model)
     x = np.random.default_rng(0).normal(size=(batch, side, side, 3)).astype("float32")
     y = np.arange(batch) % 10
     info = tf.config.experimental.get_memory_info
-    for _ in range(2):
+    for _ in range(WARM):
         model.train_on_batch(x, y)
     before = info("CPU:0")["current"]
     tf.config.experimental.reset_memory_stats("CPU:0")
-    start = time.perf_counter()
+    seconds = []
+    busy = time.process_time()
     for _ in range(STEPS):
+        start = time.perf_counter()
         model.train_on_batch(x, y)
-    seconds = (time.perf_counter() - start) / STEPS
-    peak, plan = info("CPU:0")["peak"], plan_of(model)
-    result = {"peak": peak, "activations": peak - before, "seconds": round(seconds, 3)}
-    if plan is not None:
-        result |= {"planned": plan.predicted_peak, "baseline": plan.baseline_peak, "spilled": plan.spilled_bytes}
-    return result
+        seconds.append(time.perf_counter() - start)
+    busy = (time.process_time() - busy) / STEPS
+    peak = info("CPU:0")["peak"]
+    median = round(statistics.median(seconds), 3)
+    return {"peak": peak, "activations": peak - before, "seconds": median, "cpu": round(busy, 3)}
 
 
-def attempt(name: str, how: str, budget: int, given: dict[str, Any], limit: int | None = None) -> dict[str, Any]:
-    """Trains in a process of its own."""
+def child(what: str, name: str, optimizer: str, wanted: dict[str, Any], limit: int = ROOM) -> dict[str, Any]:
+    """Runs a function in a process of its own."""
     environment = {
         **os.environ,
         "TF_CPU_ALLOCATOR_USE_BFC": "1",
-        "TF_CPU_BFC_MEM_LIMIT_IN_MB": str(limit or ROOM),
+        "TF_CPU_BFC_MEM_LIMIT_IN_MB": str(limit),
         # The same kernels on every CPU, and an allocator with statistics.
         "TF_ENABLE_ONEDNN_OPTS": "1",
         "TF_CPP_MIN_LOG_LEVEL": "3",
         "CUDA_VISIBLE_DEVICES": "-1",
     }
-    command = [sys.executable, __file__, "--child", name, how, str(budget), json.dumps(given)]
+    command = [sys.executable, __file__, "--child", what, name, optimizer, json.dumps(wanted)]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     if done.returncode == 0:
         found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
@@ -124,47 +189,98 @@ def attempt(name: str, how: str, budget: int, given: dict[str, Any], limit: int 
     return {"failed": lines[-1][:160] if lines else f"status {done.returncode}"}
 
 
-def compare(name: str, count: int, given: dict[str, Any]) -> None:
-    """Prints one line for each way and each budget."""
+def show(**row: Any) -> None:
+    """Prints a row."""
+    print(json.dumps(row), flush=True)
 
-    def row(how: str, found: dict[str, Any], plain: dict[str, Any] | None = None) -> None:
-        more = {}
-        if plain and "peak" in found:
-            more["activations_ratio"] = round(plain["activations"] / max(1, found["activations"]), 2)
-            more["time_ratio"] = round(found["seconds"] / plain["seconds"], 2)
-        print(json.dumps({"net": name, "how": how, **found, **more}), flush=True)
 
-    plain = attempt(name, "plain", 0, given)
-    row("plain", plain)
-    if "peak" not in plain:
-        return
+def sweep(name: str, optimizer: str, count: int, folder: Path, jobs: int) -> tuple[int, int, int]:
+    """Trains each plan under its budget; returns how many there were, failed, and held more than their budget."""
+    found = child("plan", name, optimizer, {"count": count, "folder": str(folder)})
+    if "failed" in found:
+        show(net=name, **found)
+        return 0, 0, 0
+    show(**{key: value for key, value in found.items() if key != "plans"})
+    plans = found["plans"]
+
+    def obeyed(row: dict[str, Any]) -> dict[str, Any]:
+        if "plan" not in row:
+            return row
+        wanted = {"how": "ours", "plan": row["plan"], "budget": row["budget"]}
+        return row | child("train", name, optimizer, wanted, row["budget"] // 2**20)
+
+    with ThreadPoolExecutor(jobs) as pool:
+        rows = list(pool.map(obeyed, plans))
+    for row in rows:
+        show(net=name, **{key: value for key, value in row.items() if key not in ("seconds", "cpu")})
+    # Below what plain Keras needs, a budget that was called infeasible above the smallest one counts as failed.
+    failed = sum("peak" not in row for row in rows)
+    above = sum(row.get("peak", 0) > row["budget"] for row in rows)
+    return len(rows), failed, above
+
+
+def times(name: str, optimizer: str, parts: list[float], folder: Path) -> dict[float, tuple[float, float]]:
+    """Measures step times, one process at a time; returns activations and time against plain Keras for each part."""
+    plain = child("train", name, optimizer, {"how": "plain"})
+    show(net=name, how="plain", **plain)
+    result: dict[float, tuple[float, float]] = {}
+
+    def against(how: str, found: dict[str, Any], **more: Any) -> tuple[float, float] | None:
+        ratios = None
+        if "peak" in found and "peak" in plain:
+            ratios = plain["activations"] / max(1, found["activations"]), found["cpu"] / plain["cpu"]
+            more |= {"activations_ratio": round(ratios[0], 2), "cpu_ratio": round(ratios[1], 3)}
+            more["time_ratio"] = round(found["seconds"] / plain["seconds"], 3)
+        show(net=name, how=how, **found, **more)
+        return ratios
+
+    planned = child("plan", name, optimizer, {"parts": parts, "folder": str(folder)})
+    for part, row in zip(parts, planned.get("plans", []), strict=False):
+        if "plan" not in row:
+            show(net=name, how=f"ours at 1/{part:g}", **row)
+            continue
+        wanted = {"how": "ours", "plan": row["plan"], "budget": row["budget"]}
+        found = against(f"ours at 1/{part:g}", child("train", name, optimizer, wanted), planned=row["planned"])
+        if found:
+            result[part] = found
     for how in ("recompute_grad", "remat:full", "remat:activations"):
-        row(how, attempt(name, how, 0, given), plain)
-    smallest = attempt(name, "ours", 1, given)["smallest"]
-    top = int(plain["peak"] * 1.05)
-    for place in range(count):
-        # Whole MiB, as the allocator's limit is given so.
-        limit = -(-int(smallest + (top - smallest) * place / max(1, count - 1)) // 2**20)
-        row(f"ours in {limit} MiB", attempt(name, "ours", limit * 2**20, given, limit), plain)
+        against(how, child("train", name, optimizer, {"how": how}))
+    return result
 
 
 def main() -> None:
     """Measures and prints."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("nets", nargs="*", default=["residual40", "MobileNetV2", "VGG16"])
-    parser.add_argument("--budgets", type=int, default=4)
+    parser.add_argument("nets", nargs="*", default=["residual40", *NETS])
+    parser.add_argument("--budgets", type=int, default=10)
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--times", action="store_true")
+    parser.add_argument("--parts", type=float, nargs="+", default=[4, 10])
+    parser.add_argument("--folder", type=Path, default=Path("plans"))
     parser.add_argument("--optimizer", default="sgd")
-    parser.add_argument("--batch", type=int, default=16)
-    parser.add_argument("--side", type=int, default=64)
     parser.add_argument("--child", nargs=4)
     arguments = parser.parse_args()
     if arguments.child:
-        name, how, budget, given = arguments.child
-        print(json.dumps(train(name, how, int(budget), json.loads(given))))
+        what, name, optimizer, wanted = arguments.child
+        print(json.dumps({"plan": plan, "train": train}[what](name, optimizer, json.loads(wanted))))
         return
-    for name in arguments.nets:
-        given = {"optimizer": arguments.optimizer, "batch": arguments.batch, "side": arguments.side}
-        compare(name, arguments.budgets, given)
+    arguments.folder.mkdir(parents=True, exist_ok=True)
+    if not arguments.times:
+        rows = [
+            sweep(net, arguments.optimizer, arguments.budgets, arguments.folder, arguments.jobs)
+            for net in arguments.nets
+        ]
+        plans, failed, above = (sum(column) for column in zip(*rows, strict=True))
+        print(f"{plans} plans: {failed} failed, {above} held more than their budget")
+        return
+    found = [times(net, arguments.optimizer, arguments.parts, arguments.folder) for net in arguments.nets]
+    for part in arguments.parts:
+        pairs = [row[part] for row in found if part in row]
+        if pairs:
+            activations, ratio = (statistics.geometric_mean(column) for column in zip(*pairs, strict=True))
+            print(
+                f"1/{part:g}: {len(pairs)} nets, activations /{activations:.2f} at {ratio:.3f} times the processor time"
+            )
 
 
 if __name__ == "__main__":

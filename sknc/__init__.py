@@ -81,6 +81,7 @@ def fit_in_memory(
     *,
     spill: bool = True,
     spill_folder: str | os.PathLike[str] | None = None,
+    plan: Any = None,
 ) -> Any:
     """Make a keras.Model train inside a memory budget, with the same gradients.
 
@@ -91,6 +92,8 @@ def fit_in_memory(
         batch_size: samples in a batch; what `fit` is called with counts.
         spill: whether parts may be written to disk and read again where recomputing alone does not do.
         spill_folder: where; the system's folder for temporary files when left out.
+        plan: a plan that was made before (`sknc.runtime.memory.plan_of(model)`), or the path of a `plan.json`; it is
+            obeyed, and nothing is planned.
 
     Returns:
         The same model. `fit`, `evaluate`, `predict`, `save` and the like are used as before, and what is saved is
@@ -98,7 +101,8 @@ def fit_in_memory(
 
     Raises:
         InfeasibleBudget: no plan keeps the budget; its `smallest` says what one needs.
-        PlanError: the budget is no size, or the model cannot be planned.
+        PlanError: the budget is no size, the model cannot be planned, or the plan is for another network, batch,
+            optimiser or a larger budget.
 
     Example:
         >>> import sknc
@@ -108,4 +112,4 @@ def fit_in_memory(
     """
     from sknc.runtime.memory.execute.keeper import fit_in_memory as keep
 
-    return keep(model, budget, batch_size, spill=spill, spill_folder=spill_folder)
+    return keep(model, budget, batch_size, spill=spill, spill_folder=spill_folder, plan=plan)

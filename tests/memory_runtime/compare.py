@@ -39,11 +39,13 @@ def in_pieces(model: Any, mode: str, pool: Any) -> int:
     assert graph is not None
     count = len(graph.steps)
     sizes = [3] * (count // 3) + ([count % 3] if count % 3 else [])
-    parts = None
+    parts = kept = None
+    if mode == "kept":
+        mode, kept = "recompute", [range(size) for size in sizes]
     if mode == "nested":
         mode, sizes = "recompute", [5] * (count // 5) + ([count % 5] if count % 5 else [])
         parts = [(2, 2, 1) if size == 5 else () for size in sizes]
-    model.call = Runner(graph, sizes, [mode] * (len(sizes) - 1) + ["keep"], pool, parts)
+    model.call = Runner(graph, sizes, [mode] * (len(sizes) - 1) + ["keep"], pool, parts, kept)
     return len(sizes)
 
 
@@ -81,7 +83,7 @@ def main(names: list[str]) -> None:
     for number, name in enumerate(names):
         plain = trained(name, "plain", None)
         # Some from the disk as well, some part by part: a run costs seconds.
-        for mode in ("recompute", *({0: ["spill"], 1: ["nested"]}.get(number % 4, []))):
+        for mode in ("recompute", *({0: ["spill"], 1: ["nested"], 2: ["kept"], 3: ["kept"]}.get(number % 4, []))):
             ours = trained(name, mode, pool)
             moved = float(max(np.max(np.abs(g)) for g in plain["gradients"]))
             differences = {key: largest(plain[key], ours[key]) for key in plain if key != "segments"}

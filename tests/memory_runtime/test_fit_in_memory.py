@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import pytest
 import tensorflow as tf
 from keras import layers
 
+import sknc
 from sknc.runtime import notes
 from sknc.runtime.errors import ProgramError
 from sknc.runtime.memory.errors import InfeasibleBudget, PlanError
@@ -64,7 +66,7 @@ def test_the_measured_peak_is_what_was_planned() -> None:
     baseline = peak_of(plain) - before
     del plain
     peaks = []
-    for budget in (17 * MIB, 11 * MIB):
+    for budget in (15 * MIB, 10 * MIB):
         model = deep()
         model.compile("sgd", CROSS, jit_compile=False)
         before = tf.config.experimental.get_memory_info("CPU:0")["current"]
@@ -217,3 +219,35 @@ def test_models_that_cannot_be_cut_are_told(capsys: pytest.CaptureFixture[str]) 
     with pytest.raises(InfeasibleBudget, match="Python code of its own"):
         fit_in_memory(model, 1000, 4096)
     assert fit_in_memory(model, "1GiB", BATCH) is model
+
+
+def test_a_plan_that_was_made_before_is_obeyed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # A plan goes by the names of layers, which Keras numbers as they are made.
+    keras.utils.clear_session()
+    model = deep()
+    model.compile("sgd", CROSS, jit_compile=False)
+    first = plan_of(sknc.fit_in_memory(model, 18 * MIB, BATCH))
+    assert first is not None and any(segment.mode != "keep" for segment in first.segments)
+    path = tmp_path / "plan.json"
+    path.write_text(json.dumps(first.as_json()), encoding="utf-8")
+    # Nothing is planned: nothing could be.
+    monkeypatch.setattr("sknc.runtime.memory.execute.keeper.Chooser", None)
+    for plan in (path, str(path), first):
+        keras.utils.clear_session()
+        again = deep()
+        again.compile("sgd", CROSS, jit_compile=False)
+        again = sknc.fit_in_memory(again, 18 * MIB, BATCH, plan=plan)
+        assert plan_of(again) == first
+        assert "call" in vars(again)
+    x, y = data()
+    again.train_on_batch(x[:BATCH], y[:BATCH])
+    keras.utils.clear_session()
+    model = deep()
+    with pytest.raises(PlanError, match="leave the plan out"):
+        sknc.fit_in_memory(model, first.predicted_peak - 1, BATCH, plan=path)
+    with pytest.raises(PlanError, match="batches of 16"):
+        sknc.fit_in_memory(model, 18 * MIB, 8, plan=path)
+    with pytest.raises(PlanError, match="the plan"):
+        sknc.fit_in_memory(residual(blocks=3), 18 * MIB, BATCH, plan=path)
+    with pytest.raises(PlanError, match="no memory plan"):
+        sknc.fit_in_memory(deep(), 18 * MIB, BATCH, plan=tmp_path / "none.json")

@@ -8,27 +8,17 @@ is the step's scratch.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 
 from .graph import Node, Step, StepGraph, Tensor
+from .opbuffers import Buffer, find_buffers
 from .opgraph import OpGraph
-from .tfrules import HEAVY, IN_PLACE, SHARING
+from .tfrules import HEAVY
 
 Place = tuple[str, bool]  # a call of a layer, and whether its backward step
 
 
 # Operations that read nothing that a layer makes: targets that are cast for the loss, and the like.
 OUTSIDE = "outside layers"
-
-
-@dataclass(slots=True)
-class _Buffer:
-    """A buffer: who makes it, who reads it, how large it is."""
-
-    size: int
-    maker: int
-    last: int
-    readers: set[Place] = field(default_factory=set)
 
 
 def heavy_types(graph: StepGraph) -> frozenset[str]:
@@ -54,11 +44,11 @@ class _Layers:
         self.places = self.find_places()
         self.order = list(dict.fromkeys(layer for layer, backward in self.places if not backward))
         self.number = {layer: number for number, layer in enumerate(self.order)}
-        self.buffers = self.find_buffers()
+        self.buffers = find_buffers(graph)
         self.tensors: list[Tensor] = []
         self.made: dict[Place, list[int]] = {}
         self.read: dict[Place, list[int]] = {}
-        self.local: dict[Place, list[_Buffer]] = {}
+        self.local: dict[Place, list[Buffer]] = {}
 
     def find_places(self) -> list[Place]:
         """Whose step each operation belongs to; one outside every layer goes with what it reads last."""
@@ -74,40 +64,6 @@ class _Layers:
                 maker[tensor] = number
         return places
 
-    def find_buffers(self) -> list[_Buffer]:
-        graph = self.graph
-        readers: dict[int, int] = {}
-        for op in graph.ops:
-            for tensor in dict.fromkeys(op.reads):
-                readers[tensor] = readers.get(tensor, 0) + 1
-        of: dict[int, _Buffer] = {}
-        buffers: list[_Buffer] = []
-        for number, op in enumerate(graph.ops):
-            for tensor in op.reads:
-                if tensor in of:
-                    of[tensor].last = number
-                    of[tensor].readers.add(self.places[number])
-            for place, tensor in enumerate(op.makes):
-                size = graph.sizes[tensor]
-                source = self.source(op.type, op.reads, place, size, readers)
-                if source is not None and source in of:
-                    of[tensor] = of[source]
-                elif size and source is None:
-                    of[tensor] = _Buffer(size, number, number)
-                    buffers.append(of[tensor])
-        return buffers
-
-    def source(self, kind: str, reads: tuple[int, ...], place: int, size: int, readers: dict[int, int]) -> int | None:
-        """The tensor whose buffer an output takes over, or None."""
-        if kind in SHARING and reads:
-            return reads[min(place, len(reads) - 1)]
-        if kind in IN_PLACE:
-            for tensor in reads:
-                alone = readers.get(tensor) == 1 and tensor not in self.graph.held
-                if alone and self.graph.sizes[tensor] == size:
-                    return tensor
-        return None
-
     def step_graph(self) -> StepGraph:
         for buffer in self.buffers:
             self.settle(buffer)
@@ -119,13 +75,14 @@ class _Layers:
         ]
         return StepGraph(tuple(self.tensors), nodes, tuple(steps), max(sizes, default=0))
 
-    def settle(self, buffer: _Buffer) -> None:
+    def settle(self, buffer: Buffer) -> None:
         """Make a buffer a tensor of the graph, or a layer's own business."""
         home = self.places[buffer.maker]
         layer, backward = home
         if layer not in self.number:
             return
-        others = {place for place in buffer.readers - {home} if place[0] in self.number}
+        readers = {self.places[number] for number in buffer.readers}
+        others = {place for place in readers - {home} if place[0] in self.number}
         if backward:
             # A gradient reaches the layers before; a step never reads what a later one makes.
             others = {place for place in others if place[1] and self.number[place[0]] < self.number[layer]}
@@ -160,7 +117,7 @@ class _Layers:
         )
 
 
-def most_at_once(buffers: Iterable[_Buffer]) -> int:
+def most_at_once(buffers: Iterable[Buffer]) -> int:
     """The most bytes of some buffers that are needed at the same time, in traced order."""
     changes: list[tuple[int, int, int]] = []
     for buffer in buffers:

@@ -43,7 +43,9 @@ class Prediction:
         return self.scheduled + self.reserve
 
 
-def predict_peak(graph: OpGraph, rule: UpdateRule, allocator: str = "default", threads: int = 2) -> Prediction:
+def predict_peak(
+    graph: OpGraph, rule: UpdateRule, allocator: str = "default", threads: int = 2, most_draws: int = MOST_DRAWS
+) -> Prediction:
     """Predict what `get_memory_info` will show as the peak of a warmed training step.
 
     Args:
@@ -51,6 +53,7 @@ def predict_peak(graph: OpGraph, rule: UpdateRule, allocator: str = "default", t
         rule: what the optimiser does to one variable.
         allocator: 'default' or 'bfc'.
         threads: threads that run operations.
+        most_draws: steps that are drawn at most.
 
     Returns:
         The schedule's peak and the reserve.
@@ -59,7 +62,7 @@ def predict_peak(graph: OpGraph, rule: UpdateRule, allocator: str = "default", t
     calm = Executor(whole, ALLOCATORS[allocator], threads)
     held = calm.pool.in_use
     scheduled = max(calm.run().peak for _ in range(WARM_UP + 1))
-    draws = min(MOST_DRAWS, max(FEWEST_DRAWS, OPERATIONS // max(1, len(whole.ops))))
+    draws = min(most_draws, max(FEWEST_DRAWS, OPERATIONS // max(1, len(whole.ops))))
     busy = Executor(whole, ALLOCATORS[allocator], threads)
     loads = (BUSY, CROWDED)
     peaks = sorted([busy.run(seed, loads[seed % 2]).peak for seed in range(WARM_UP + draws)][WARM_UP:])

@@ -142,12 +142,10 @@ class LayerNames:
     Args:
         layers: for each layer's name, its class.
         model: the model's name; its scope is no layer.
-        late: names of the operations that were traced after the forward pass.
     """
 
-    def __init__(self, layers: Mapping[str, str], model: str, late: frozenset[str] = frozenset()) -> None:
+    def __init__(self, layers: Mapping[str, str], model: str) -> None:
         self.layers = layers
-        self.late = late
         self.model = model
         self.found: dict[str, str] = {}
 
@@ -167,7 +165,7 @@ class LayerNames:
         scope = "/".join(path[:deepest])
         if scope:
             self.found.setdefault(scope, "/".join(names))
-        return scope, backward or (not scope and name in self.late)
+        return scope, backward
 
     def titles(self) -> dict[str, str]:
         """What to call each call of a layer: by the layer's name, numbered where the layer is called again."""
@@ -211,7 +209,8 @@ def op_graph(
     held: Sequence[Any],
     drawn: Iterable[int],
     gradients: Mapping[Any, Any],
-    names: LayerNames,
+    names: Any,
+    late: frozenset[str],
     traced: Any,
     unrolled: bool = False,
     gates: Sequence[Sequence[Any]] = (),
@@ -224,7 +223,8 @@ def op_graph(
         held: placeholders for variables and the input batch.
         drawn: places in `held` of variables whose first values are drawn at random.
         gradients: the gradient of each variable's placeholder, by the placeholder's reference.
-        names: finds layers.
+        names: a `LayerNames`, or what finds other parts in the same way.
+        late: names of the operations that were traced after the forward pass.
         traced: the graph as it was traced, which knows the bodies of loops.
         unrolled: whether loops are written turn by turn.
         gates: groups of operations at which a segment's backward pass begins.
@@ -243,6 +243,7 @@ def op_graph(
     def write(op: Any) -> None:
         loop = traced.get_operation_by_name(op.name) if op.type in LOOPS else None
         layer, backward = names.call(op.name)
+        backward = backward or (not layer and op.name in late)
         if unrolled and unroller.takes(op, loop):
             unroller.write(op, loop, layer, backward)
             return
@@ -257,14 +258,19 @@ def op_graph(
         if not twins.stand_in(op, ids, numbers):
             write(op)
             numbers.update({op: len(result) - 1} if result else {})
-    titles = names.titles()
-    return OpGraph(
-        tuple(replace(op, layer=titles.get(op.layer, "")) for op in result),
-        tuple(sizes),
-        frozenset(range(len(held))),
-        {ids[variable]: ids[gradient.ref()] for variable, gradient in gradients.items() if gradient.ref() in ids},
-        {title: names.class_of(scope) for scope, title in titles.items()},
-        frozenset(drawn),
-        {tensor: count for tensor, count in pieces.items() if count > 1},
+    return replace(
+        _titled(result, names),
+        sizes=tuple(sizes),
+        held=frozenset(range(len(held))),
+        gradients={ids[one]: ids[other.ref()] for one, other in gradients.items() if other.ref() in ids},
+        drawn=frozenset(drawn),
+        pieces={tensor: count for tensor, count in pieces.items() if count > 1},
         gates=tuple(group for gate in gates if (group := tuple(numbers[op] for op in gate if op in numbers))),
     )
+
+
+def _titled(ops: Sequence[Op], names: Any) -> OpGraph:
+    """Operations that say the titles of their layers instead of scopes."""
+    titles = names.titles()
+    layers = {title: names.class_of(scope) for scope, title in titles.items()}
+    return OpGraph(tuple(replace(op, layer=titles.get(op.layer, "")) for op in ops), (), frozenset(), layers=layers)

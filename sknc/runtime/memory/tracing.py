@@ -107,13 +107,14 @@ def _placeholder(shape: Sequence[int | None], dtype: Any, batch: int | None = No
     return tf.compat.v1.placeholder(dtype, sizes)
 
 
-def trace_step(model: Any, batch: int, shape: Any = None) -> Traced:
+def trace_step(model: Any, batch: int, shape: Any = None, names: Any = None) -> Traced:
     """Trace forward and backward pass of a model.
 
     Args:
         model: a keras.Model; compiled or not.
         batch: samples in a batch.
         shape: the shape of its one input, or its inputs as keras.KerasTensor, where the model does not say it.
+        names: says which part of the model an operation belongs to; a `LayerNames` of its layers when left out.
 
     Returns:
         The operation graph and what the variables and the batch hold.
@@ -123,7 +124,7 @@ def trace_step(model: Any, batch: int, shape: Any = None) -> Traced:
     """
     structure = input_structure(model, shape)
     try:
-        return _trace(model, batch, structure)
+        return _trace(model, batch, structure, names)
     except PlanError:
         raise
     except Exception as error:  # the user's code, or Keras's on it
@@ -131,7 +132,7 @@ def trace_step(model: Any, batch: int, shape: Any = None) -> Traced:
         raise PlanError(f"the training step of '{model.name}' cannot be traced: {said}") from error
 
 
-def _trace(model: Any, batch: int, structure: Any) -> Traced:
+def _trace(model: Any, batch: int, structure: Any, names: Any) -> Traced:
     specs = keras.tree.flatten(structure)
     more = {"training": True} if takes_training(model) else {}
     if not all(layer.built for layer in model._flatten_layers()):
@@ -159,7 +160,7 @@ def _trace(model: Any, batch: int, structure: Any) -> Traced:
     held = [*stand_ins.values(), *batch_tensors]
     late = frozenset(op.name for op in graph.get_operations()[forward:])
     drawn = [place for place, stand_in in enumerate(held) if len(stand_in.shape) > 1 and place < len(stand_ins)]
-    names = LayerNames(layer_classes(model), model.name, late)
+    names = names or LayerNames(layer_classes(model), model.name)
     gates = graph.get_collection(GATES)
 
     def made(moved: Callable[[Any], Any], ops: Sequence[Any], unrolled: bool) -> OpGraph:
@@ -168,7 +169,7 @@ def _trace(model: Any, batch: int, structure: Any) -> Traced:
         of = {old.ref(): new for old, new in zip(held, kept, strict=True)}
         moved_pairs = {of[weight].ref(): moved(gradient) for weight, gradient in pairs.items()}
         moved_gates = [[moved(tensor).op for tensor in group] for group in gates]
-        return op_graph(ops, wanted, kept, drawn, moved_pairs, names, graph, unrolled, moved_gates)
+        return op_graph(ops, wanted, kept, drawn, moved_pairs, names, late, graph, unrolled, moved_gates)
 
     starts = [tensor for group in gates for tensor in group]
     found = optimized(graph, [loss, *new_states, *pairs.values(), *starts])

@@ -1,29 +1,40 @@
-"""Chooses segments for a budget: the cheapest plan whose predicted peak keeps it.
+"""Chooses segments for a budget: the quickest plan whose predicted peak keeps it.
 
-Candidates are partitions of the network, each with its last segments kept (they are the first to be freed) and
-the others recomputed or spilled. An estimate orders them; what is chosen was traced as it will run.
+Arithmetic on the step as it was traced without a plan says where to cut for what may be held; what is chosen was
+traced as it will run. The difference between the two corrects what arithmetic is asked for next.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+import math
 
 from ..errors import InfeasibleBudget
 from ..units import format_size
-from .candidates import FAMILIES, Candidate, candidates, chain_of
+from .cuts import Piece, Way
+from .cutter import Cutter
 from .flatten import FlatGraph
 from .plans import KEEP, RECOMPUTE, SPILL, Plan, PlannedSegment
 from .predicting import Peak, Predictor
-from .purity import kept_steps
-from .runner import Runner
+from .runner import Runner, obeying
 from .spill import TracedPool
 
-_MOST_TRACED = 6
+_MOST_TRACED = 3
+# Seconds that a byte takes to a file and back.
+_SPILL_SECONDS = 1 / 1.5e8
+# What arithmetic is asked for, from the smallest on, each so much more than the one before.
+_STEP = 1.06
+# A plan that was traced and too large says that the next one has to be estimated at so much less at least.
+_LESS = 0.97
+# So many of each sort are looked at before a budget is refused.
+_SMALLEST = 4
+# What order and the allocator add to arithmetic, where no operations can be scheduled.
+_UNSEEN = 1.15
+# Ways beside recomputing.
+_PARTS, _DISK = 1, 2
 
 
 class Chooser:
-    """Chooses a plan for one model.
+    """Chooses plans for one model; what it has found out for one budget helps with others.
 
     Args:
         graph: the model's flat graph.
@@ -36,14 +47,15 @@ class Chooser:
         self.graph = graph
         self.predictor = predictor
         self.resident = resident
-        self.chain = chain_of(graph, predictor.batch_size)
-        self.plain = self._peak(None)
+        self.profile = predictor.profile(graph)
+        self.plain = self.profile.peak
         self.spill = spill
-        self.traced: dict[Candidate, Peak] = {}
-        self.ratios: dict[str, float] = {}
+        self.ladders: list[_Ladder] = []
+        self.estimates: dict[Way, int] = {}
+        self.traced: dict[Way, Peak] = {}
 
     def choose(self, budget: int) -> Plan:
-        """Returns the cheapest plan that was found to keep a budget.
+        """Returns the quickest plan that was found to keep a budget.
 
         Args:
             budget: bytes.
@@ -54,41 +66,65 @@ class Chooser:
         room = budget - self.resident
         if self.plain.bytes <= room:
             return self._plan(None, self.plain, budget)
-        options = candidates(self.chain, kept_steps(self.graph, self.predictor.batch_size), self.spill)
-        best: Candidate | None = None
+        self._look(room)
+        enough = room
         for _ in range(_MOST_TRACED):
-            cheaper = [
-                option
-                for option in options
-                if option not in self.traced
-                and self._estimate(option) <= room
-                and (not best or option.cost < best.cost)
-            ]
-            if not cheaper:
+            best = self._best(room)
+            fitting = [way for way, size in self.estimates.items() if size <= enough and way not in self.traced]
+            way = min(fitting, key=lambda way: (way.seconds, self.estimates[way]), default=None)
+            if way is None or (best is not None and best.seconds <= way.seconds):
                 break
-            tried = min(cheaper, key=lambda option: (option.cost, self._estimate(option)))
-            if self._trace(tried).bytes <= room:
-                best = tried
-        if best is None:
-            best = self._last_resort(options, room)
+            if self._trace(way) > room:
+                enough = int(_LESS * self.estimates[way])
+        best = self._best(room) or self._last_resort(room)
         if best is None:
             raise self._refusal(budget)
         return self._plan(best, self.traced[best], budget)
 
-    def _last_resort(self, options: Sequence[Candidate], room: int) -> Candidate | None:
-        """Tries the smallest plans of each family, so that what is refused was really looked at."""
-        for family in (*FAMILIES, None):
-            # The last try is where least was held so far.
-            least = min(self.traced, key=lambda option: self.traced[option].bytes).family if family is None else family
-            left = [option for option in options if option.family == least and option not in self.traced]
-            if left:
-                tried = min(left, key=lambda option: (self._estimate(option), option.cost))
-                if self._trace(tried).bytes <= room:
-                    return tried
-        return None
+    def _ladder(self, number: int) -> _Ladder:
+        """The ways of recomputing, of doing so part by part, and of spilling; found when they are first needed."""
+        while len(self.ladders) <= number:
+            count = len(self.ladders)
+            spill = _SPILL_SECONDS if count == _DISK else None
+            cutter = Cutter(self.profile.chain, self.profile.alone, spill, nested=count == _PARTS)
+            self.ladders.append(_Ladder(cutter))
+        return self.ladders[number]
+
+    def _look(self, room: int) -> None:
+        """Estimates plans around some room, until those that fit are known."""
+        for number in range(_DISK + 1 if self.spill else _PARTS + 1):
+            ladder = self._ladder(number)
+            if number and ladder.smallest > _LESS * self._ladder(0).smallest:
+                continue
+            rung = ladder.rung(room - self.profile.base) + 1
+            fitting = 0
+            # Order and the allocator make some plans larger than arithmetic has it: one below may not be smaller.
+            while rung >= 0 and fitting < 2:
+                fitting += self._estimate(ladder.way(rung)) <= room
+                rung -= 1
+            # Part by part or from the disk is for budgets that nothing else keeps.
+            if number == 0 and fitting:
+                break
+
+    def _best(self, room: int) -> Way | None:
+        """The quickest plan so far that was traced and keeps within some room."""
+        fitting = [way for way, peak in self.traced.items() if peak.bytes <= room]
+        return min(fitting, key=lambda way: (way.seconds, self.traced[way].bytes), default=None)
+
+    def _last_resort(self, room: int) -> Way | None:
+        """Traces the smallest plans, so that what is refused was really looked at."""
+        for ladder in self.ladders:
+            for rung in range(_SMALLEST):
+                self._estimate(ladder.way(rung))
+        for _ in range(_MOST_TRACED - 1):
+            left = [way for way in self.estimates if way not in self.traced]
+            if left and self._trace(min(left, key=lambda way: self.estimates[way])) <= room:
+                break
+        return self._best(room)
 
     def _refusal(self, budget: int) -> InfeasibleBudget:
-        smallest = self.resident + min([self.plain.bytes, *(peak.bytes for peak in self.traced.values())])
+        peaks = [self.plain.bytes, *(peak.bytes for peak in self.traced.values())]
+        smallest = self.resident + min(peaks)
         data = f", {format_size(self.resident)} of them for the training data" if self.resident else ""
         return InfeasibleBudget(
             f"no plan trains '{self.graph.model.name}' with batches of {self.predictor.batch_size} in "
@@ -97,41 +133,39 @@ class Chooser:
             smallest,
         )
 
-    def _estimate(self, option: Candidate) -> float:
-        everything = max(1, sum(self.chain.weights))
-        factor = max(0.25, (self.plain.bytes - self.plain.fixed) / everything)
-        return self.plain.fixed + self.ratios.get(option.family, 1.0) * option.held(factor)
+    def _estimate(self, way: Way) -> int:
+        if way not in self.estimates:
+            if self.profile.graph is None or any(piece.parts for piece in way.pieces):
+                self.estimates[way] = self.profile.base + int(_UNSEEN * way.held)
+            else:
+                self.estimates[way] = self.predictor.estimate(self.profile, way.pieces) + _waiting(way)
+        return self.estimates[way]
 
-    def _trace(self, option: Candidate) -> Peak:
-        peak = self._peak(option)
-        self.traced[option] = peak
-        estimate = (self._estimate(option) - self.plain.fixed) / self.ratios.get(option.family, 1.0)
-        self.ratios[option.family] = max(0.1, (peak.bytes - self.plain.fixed) / max(1.0, estimate))
-        return peak
+    def _trace(self, way: Way) -> int:
+        if way not in self.traced:
+            self.traced[way] = self._peak(way)
+        return self.traced[way].bytes
 
-    def _peak(self, option: Candidate | None) -> Peak:
-        if option is None:
-            return self.predictor.peak(self.graph, self.chain.weights, 0)
-        rows = list(zip(option.modes, option.weights, option.made, strict=True))
-        running = max(weight for mode, weight, _ in rows if mode != KEEP)  # parts of a segment are not looked into
-        kept = [weight if mode == KEEP else made if mode == RECOMPUTE else 0 for mode, weight, made in rows]
-        with obeying(Runner(self.graph, option.sizes, option.modes, TracedPool(), option.parts)):
+    def _peak(self, way: Way) -> Peak:
+        chain, pieces = self.profile.chain, way.pieces
+        weights = [sum(chain.saved[piece.start : piece.end]) for piece in pieces]
+        rows = list(zip(pieces, weights, strict=True))
+        running = max((weight for piece, weight in rows if piece.mode != KEEP), default=0)
+        kept = [weight if p.mode == KEEP else p.made if p.mode == RECOMPUTE else 0 for p, weight in rows]
+        sizes, modes = [p.end - p.start for p in pieces], [p.mode for p in pieces]
+        with obeying(
+            Runner(self.graph, sizes, modes, TracedPool(), [p.parts for p in pieces], [_inner(p) for p in pieces])
+        ):
             peak = self.predictor.peak(self.graph, kept, running)
-        # A tensor stays until its file is written, which takes longer than the prediction knows.
-        waiting = max((made for mode, _, made in rows if mode == SPILL), default=0)
-        return Peak(peak.bytes + waiting, peak.fixed, peak.method)
+        return Peak(peak.bytes + _waiting(way), peak.fixed, peak.method)
 
-    def _plan(self, option: Candidate | None, peak: Peak, budget: int) -> Plan:
-        count = len(self.graph.steps)
-        sizes = option.sizes if option else (count,)
-        modes = option.modes if option else (KEEP,)
-        made = option.made if option else (0,)
-        parts = option.parts if option else ((),)
-        segments, start = [], 0
-        for size, mode, handed, own in zip(sizes, modes, made, parts, strict=True):
-            steps = self.graph.steps[start : start + size]
-            segments.append(PlannedSegment(steps[0].name, steps[-1].name, size, mode, handed, own))
-            start += size
+    def _plan(self, way: Way | None, peak: Peak, budget: int) -> Plan:
+        pieces = way.pieces if way else (Piece(0, len(self.graph.steps), KEEP),)
+        segments = []
+        for piece in pieces:
+            steps = self.graph.steps[piece.start : piece.end]
+            first, last = steps[0].name, steps[-1].name
+            segments.append(PlannedSegment(first, last, len(steps), piece.mode, piece.made, piece.parts, _inner(piece)))
         return Plan(
             self.graph.model.name,
             self.predictor.batch_size,
@@ -146,24 +180,45 @@ class Chooser:
         )
 
 
-class obeying:  # noqa: N801  # used like a function
-    """A scope in which a model runs by a plan.
+class _Ladder:
+    """The ways of one cutter, from the smallest on.
 
     Args:
-        runner: takes the place of the model's `call`.
+        cutter: finds them.
     """
 
-    def __init__(self, runner: Runner) -> None:
-        self.runner = runner
-        self.model = runner.graph.model
-        self.before: Any = None
+    def __init__(self, cutter: Cutter) -> None:
+        self.cutter = cutter
+        self.smallest = cutter.smallest()
+        self.ways: dict[int, Way] = {}
 
-    def __enter__(self) -> None:
-        self.before = vars(self.model).get("call")
-        self.model.call = self.runner
+    def rung(self, held: int) -> int:
+        """Returns the last rung that holds no more than so much; negative for none.
 
-    def __exit__(self, *_: object) -> None:
-        if self.before is None:
-            del self.model.call
-        else:
-            self.model.call = self.before
+        Args:
+            held: bytes.
+        """
+        most = min(held, int(self.cutter.tails[0]))
+        return math.floor(math.log(most / self.smallest, _STEP)) if most >= self.smallest else -1
+
+    def way(self, rung: int) -> Way:
+        """Returns the way of a rung.
+
+        Args:
+            rung: from 0.
+        """
+        if rung not in self.ways:
+            way = self.cutter.best(math.ceil(self.smallest * _STEP**rung))
+            assert way is not None, "there is a way at the smallest"
+            self.ways[rung] = way
+        return self.ways[rung]
+
+
+def _waiting(way: Way) -> int:
+    """What waits for its file: a tensor stays until that is written, which takes longer than predictions know."""
+    return max((piece.made for piece in way.pieces if piece.mode == SPILL), default=0)
+
+
+def _inner(piece: Piece) -> tuple[int, ...]:
+    """The places of a piece's kept steps in it."""
+    return tuple(step - piece.start for step in piece.kept)

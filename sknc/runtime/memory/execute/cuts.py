@@ -1,143 +1,122 @@
-"""Where a network can be cut: partitions of its steps into segments, from few long ones to many short ones.
-
-Pure arithmetic. A tensor that is read beyond the end of its segment is held until the backward pass, so the
-price of a partition is what its segments hand on; what it saves is bounded by its heaviest segment.
-"""
+"""A network as arithmetic sees it, where it can be cut, and what becomes of its pieces."""
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Sequence
 from dataclasses import dataclass
 
-# Steps are merged until there are at most so many places for a cut: the search is quadratic in them.
-MOST_PLACES = 400
-# Each cap on a segment's weight is so much smaller than the one before.
-_SHRINK = 0.62
+NEVER = 1 << 60
+# Steps are merged until there are at most so many places for a cut, and a segment spans at most so many.
+MOST_PLACES, LONGEST = 1000, 64
+
+
+@dataclass(frozen=True, slots=True)
+class Handed:
+    """What one step makes and others read.
+
+    Attributes:
+        made: the step that makes it.
+        last: the last step whose forward pass reads it; the number of steps for an output of the network.
+        back: the first step whose backward pass reads it; NEVER for none.
+        size: bytes.
+    """
+
+    made: int
+    last: int
+    back: int
+    size: int
 
 
 @dataclass(frozen=True, slots=True)
 class Chain:
-    """A network as arithmetic sees it.
+    """A network as arithmetic sees it: for each step what it costs and holds.
 
     Attributes:
-        weights: for each step, the bytes that it makes.
-        tensors: for each tensor that is not an input: where it is made, where it is read last, its bytes.
+        seconds: that running it again takes.
+        spared: of these, what is spared when its outputs are there already.
+        output: bytes of its outputs.
+        saved: bytes that it makes and backward passes read.
+        burst: the most that its own backward pass holds, besides what was saved up to it.
+        forward: the most that is held while it runs, when nothing is saved.
+        handed: what goes from step to step.
+        joined: places before steps that work in the memory of a step before, where a cut would undo that.
+        end: what the loss holds besides.
     """
 
-    weights: tuple[int, ...]
-    tensors: tuple[tuple[int, int, int], ...]
+    seconds: tuple[float, ...]
+    spared: tuple[float, ...]
+    output: tuple[int, ...]
+    saved: tuple[int, ...]
+    burst: tuple[int, ...]
+    forward: tuple[int, ...]
+    handed: tuple[Handed, ...]
+    joined: frozenset[int] = frozenset()
+    end: int = 0
 
     def crossing(self) -> list[int]:
         """Returns for each place before a step the bytes that are made before it and read from it on."""
-        change = [0] * (len(self.weights) + 2)
-        for made, last, size in self.tensors:
-            if last > made:
-                change[made + 1] += size
-                change[last + 1] -= size
+        count = len(self.saved)
+        change = [0] * (count + 2)
+        for one in self.handed:
+            if one.last > one.made:
+                change[one.made + 1] += one.size
+                change[one.last + 1] -= one.size
         total, result = 0, []
-        for place in range(len(self.weights) + 1):
+        for place in range(count + 1):
             total += change[place]
             result.append(total)
         return result
 
 
 @dataclass(frozen=True, slots=True)
-class Partition:
-    """A partition of a chain.
+class Piece:
+    """Consecutive steps, and what becomes of them.
 
     Attributes:
-        sizes: steps of each segment.
-        weights: bytes that each segment makes in all.
-        made: bytes that each segment hands on to others.
+        start: the first step.
+        end: the step after the last one.
+        mode: KEEP, RECOMPUTE or SPILL.
+        made: bytes that it hands on.
+        kept: steps whose outputs are kept although it is recomputed.
+        parts: how many steps each part of it has, where it is run again part by part.
     """
 
-    sizes: tuple[int, ...]
-    weights: tuple[int, ...]
-    made: tuple[int, ...]
+    start: int
+    end: int
+    mode: str
+    made: int = 0
+    kept: tuple[int, ...] = ()
+    parts: tuple[int, ...] = ()
 
 
-def places(chain: Chain) -> list[int]:
+@dataclass(frozen=True, slots=True)
+class Way:
+    """A way to train a network.
+
+    Attributes:
+        pieces: in order.
+        held: bytes that may be held with it, as arithmetic has it.
+        seconds: that are spent a second time.
+    """
+
+    pieces: tuple[Piece, ...]
+    held: int
+    seconds: float
+
+
+def places(chain: Chain, alone: frozenset[int] = frozenset()) -> list[int]:
     """Returns where the chain is worth cutting, its two ends included.
 
     Args:
         chain: the network.
+        alone: steps that must not be run a second time.
     """
-    crossing = chain.crossing()
-    count = len(chain.weights)
-    # A place where less crosses on either side of it is never the better one.
-    inner = [p for p in range(1, count) if crossing[p] <= crossing[p - 1] or crossing[p] <= crossing[p + 1]]
-    inner = [p for p in inner if not (crossing[p] > crossing[p - 1] or crossing[p] > crossing[p + 1])] or inner
+    count = len(chain.saved)
+    needed = {place for step in alone for place in (step, step + 1)}
+    inner = [place for place in range(1, count) if place not in chain.joined or place in needed]
+    if len(inner) > MOST_PLACES // 2:
+        crossing = chain.crossing()
+        # A place where less crosses on either side of it is never much the better one.
+        inner = [p for p in inner if p in needed or not crossing[p] > min(crossing[p - 1], crossing[p + 1])]
     while len(inner) > MOST_PLACES:
-        inner = inner[::2]
-    return [0, *inner, count]
-
-
-def partition(chain: Chain, cap: int, at: Sequence[int]) -> Partition:
-    """Returns the partition that hands on least, with no segment heavier than a cap where that can be.
-
-    Args:
-        chain: the network.
-        cap: bytes.
-        at: places for cuts, ascending, from 0 to the number of steps.
-    """
-    before = [0]
-    for weight in chain.weights:
-        before.append(before[-1] + weight)
-    index = {place: number for number, place in enumerate(at)}
-    atom = _atoms(chain, at)
-    starting: list[list[tuple[int, int]]] = [[] for _ in at]
-    for made, last, size in chain.tensors:
-        starting[atom[made]].append((atom[last], size))
-    best: list[tuple[int, int, int]] = [(0, 0, 0)]
-    handed: dict[tuple[int, int], int] = {}
-    for end in range(1, len(at)):
-        options = []
-        made = 0
-        for start in range(end - 1, -1, -1):
-            if before[at[end]] - before[at[start]] > cap and start < end - 1:
-                break
-            made += sum(size for last, size in starting[start] if last >= end)
-            handed[start, end] = made
-            cost, parts, _ = best[start]
-            options.append((cost + made, parts + 1, start))
-        best.append(min(options))
-    ends = [len(at) - 1]
-    while ends[-1] > 0:
-        ends.append(best[ends[-1]][2])
-    bounds = [at[number] for number in reversed(ends)]
-    pairs = list(itertools.pairwise(bounds))
-    return Partition(
-        tuple(end - start for start, end in pairs),
-        tuple(before[end] - before[start] for start, end in pairs),
-        tuple(handed[index[start], index[end]] for start, end in pairs),
-    )
-
-
-def _atoms(chain: Chain, at: Sequence[int]) -> list[int]:
-    """For each step, and for the place after the last one, which piece between two places it belongs to."""
-    atom, number = [], 0
-    for step in range(len(chain.weights)):
-        while at[number + 1] <= step:
-            number += 1
-        atom.append(number)
-    return [*atom, len(at) - 1]
-
-
-def partitions(chain: Chain) -> list[Partition]:
-    """Returns the partitions that are worth a look, from the coarsest to the finest.
-
-    Args:
-        chain: the network.
-    """
-    at = places(chain)
-    cap = sum(chain.weights)
-    finest = max(chain.weights, default=0)
-    found: dict[tuple[int, ...], Partition] = {}
-    while cap >= 1:
-        made = partition(chain, cap, at)
-        found.setdefault(made.sizes, made)
-        if cap <= finest:
-            break
-        cap = int(cap * _SHRINK)
-    return list(found.values())
+        inner = [place for number, place in enumerate(inner) if number % 2 or place in needed]
+    return sorted({0, *inner, count})

@@ -1,4 +1,4 @@
-"""The few things of Keras that have no public name, all in one place.
+"""The few things of Keras and TensorFlow that have no public name, all in one place.
 
 Keras runs a functional model's graph by these; whoever runs it in pieces has to do the same.
 """
@@ -106,3 +106,19 @@ def bypass(identity: Any) -> None:
             for place, tensor in enumerate(reader.inputs):
                 if tensor is result:
                     reader._update_input(place, source)
+
+
+def standing_for(again: Any, stored: Any) -> Any:
+    """Returns a tensor with the value of one and the gradient of another.
+
+    `tf.custom_gradient` would do, but the operation that it makes reads both, so that both are computed.
+
+    Args:
+        again: the tensor that the gradient goes to; nothing computes it where only its value was wanted.
+        stored: the same value, computed before.
+    """
+    record = importlib.import_module("tensorflow.python.eager.record")
+    with record.stop_recording():
+        result = importlib.import_module("tensorflow").identity(stored)
+    record.record_operation("standing_for", [result], [again], lambda upstream: [upstream])
+    return result

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from ...artifacts import write_json
@@ -35,6 +36,7 @@ def fit_in_memory(
     *,
     spill: bool = True,
     spill_folder: str | os.PathLike[str] | None = None,
+    plan: Plan | str | os.PathLike[str] | None = None,
 ) -> Any:
     """Makes a model train inside a memory budget, with the same gradients.
 
@@ -45,6 +47,8 @@ def fit_in_memory(
         batch_size: samples in a batch; what `fit` is called with counts.
         spill: whether parts may be written to disk and read again where recomputing alone does not do.
         spill_folder: where; the system's folder for temporary files when left out.
+        plan: a plan that was made before, or the file it was written to (`plan.json`); it is obeyed and nothing is
+            planned. Made when left out.
 
     Returns:
         The same model. `fit`, `train_on_batch`, `evaluate`, `predict`, `save` and the like are used as before;
@@ -52,7 +56,8 @@ def fit_in_memory(
 
     Raises:
         InfeasibleBudget: no plan keeps the budget; its `smallest` says what one needs.
-        PlanError: the budget is no size, or the model cannot be planned.
+        PlanError: the budget is no size, the model cannot be planned, or the plan is for another network, batch,
+            optimiser or a larger budget.
 
     Example:
         >>> model = fit_in_memory(model, budget="8GiB", batch_size=64)  # doctest: +SKIP
@@ -69,6 +74,7 @@ def fit_in_memory(
         )
     release(model)
     keeper = Keeper(model, size, batch_size, DiskPlace(spill, spill_folder))
+    keeper.handed = read_plan(Path(plan)) if isinstance(plan, str | os.PathLike) else plan
     keeper.settle()
     keeper.take_over()
     return model
@@ -157,6 +163,7 @@ class Keeper:
         self.disk = disk
         self.resident = 0
         self.settled_for: tuple[Any, ...] | None = None
+        self.handed: Plan | None = None
 
     def take_over(self) -> None:
         """Puts the hooks in place."""
@@ -218,7 +225,12 @@ class Keeper:
         if wanted == self.settled_for and self._make_room():
             return
         graph = flatten(self.model)
-        plan = self._kept(graph, optimizer) or self._smaller(graph, optimizer) or self._chosen(graph, optimizer)
+        plan = (
+            self._handed_in(graph, optimizer)
+            or self._kept(graph, optimizer)
+            or self._smaller(graph, optimizer)
+            or self._chosen(graph, optimizer)
+        )
         self._obey(graph, plan)
         self.settled_for = wanted
         self._report()
@@ -275,6 +287,29 @@ class Keeper:
             self.model.name, self.batch_size, name, allocator, resident, self.budget, total, total, peak.method, ()
         )
 
+    def _handed_in(self, graph: FlatGraph | None, optimizer: Any) -> Plan | None:
+        """The plan that was given, with the present data counted in."""
+        plan = self.handed
+        if plan is None:
+            return None
+        check_plan(plan, [step.name for step in graph.steps] if graph is not None else [])
+        name = optimizer_name(optimizer) if optimizer is not None else plan.optimizer
+        more = self.resident - plan.resident_bytes
+        if (plan.batch_size, plan.optimizer) != (self.batch_size, name):
+            raise PlanError(
+                f"the plan is for batches of {plan.batch_size} and {plan.optimizer}, and this model trains with "
+                f"batches of {self.batch_size} and {name}; leave the plan out to have one made"
+            )
+        if plan.predicted_peak + more > self.budget:
+            raise PlanError(
+                f"the plan needs {format_size(plan.predicted_peak + more)} and {format_size(self.budget)} are given; "
+                "leave the plan out to have one made"
+            )
+        peaks = plan.predicted_peak + more, plan.baseline_peak + more
+        return replace(
+            plan, budget=self.budget, resident_bytes=self.resident, predicted_peak=peaks[0], baseline_peak=peaks[1]
+        )
+
     def _kept(self, graph: FlatGraph | None, optimizer: Any) -> Plan | None:
         """The plan of this program's last run, when it was made for what is trained now."""
         context = program_block()
@@ -299,7 +334,8 @@ class Keeper:
         sizes = [segment.steps for segment in plan.segments]
         modes = [segment.mode for segment in plan.segments]
         pool = self.disk.opened(plan.spilled_bytes) if SPILL in modes else None
-        self.model.call = Runner(graph, sizes, modes, pool, [segment.parts for segment in plan.segments])
+        parts = [segment.parts for segment in plan.segments]
+        self.model.call = Runner(graph, sizes, modes, pool, parts, [segment.kept for segment in plan.segments])
 
     def _report(self) -> None:
         plan = self.plan

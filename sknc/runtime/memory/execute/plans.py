@@ -29,6 +29,8 @@ class PlannedSegment:
         made_bytes: what it hands to later segments.
         parts: sizes of the parts in which it is run again, each of them a third time; empty where it is run again
             in one go.
+        kept: places in it, from 0, of layers whose outputs are held all the same, so that its second run need not
+            compute them.
     """
 
     first: str
@@ -37,6 +39,7 @@ class PlannedSegment:
     mode: str
     made_bytes: int = 0
     parts: tuple[int, ...] = ()
+    kept: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +115,7 @@ def read_plan(path: Path) -> Plan:
         if content.pop("schema") != SCHEMA:
             raise PlanError(f"'{path}' is a plan of another version of sknc")
         segments = tuple(
-            PlannedSegment(**{**segment, "parts": tuple(segment.get("parts", ()))})
+            PlannedSegment(**{**segment, **{name: tuple(segment.get(name, ())) for name in ("parts", "kept")}})
             for segment in content.pop("segments")
         )
         plan = Plan(**content, segments=segments)
@@ -139,6 +142,8 @@ def check_plan(plan: Plan, names: Sequence[str]) -> None:
         end = place + segment.steps
         if segment.steps < 1 or end > len(names) or (segment.parts and sum(segment.parts) != segment.steps):
             break
+        if not all(0 <= inner < segment.steps for inner in segment.kept):
+            raise PlanError(f"the plan's segment from '{segment.first}' keeps layers that it does not have")
         if (segment.first, segment.last) != (names[place], names[end - 1]):
             raise PlanError(
                 f"the plan's segment from '{segment.first}' to '{segment.last}' does not fit the network, which has "

@@ -9,12 +9,20 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...frameworks import keras, tensorflow
-from .flatten import FlatGraph
+from .costs import SCOPE, StepNames, chain_of_sizes, chain_of_trace, places_of, seconds_of
+from .cuts import Chain, Piece
+from .flatten import Context, FlatGraph
+from .plans import KEEP
+from .purity import impure, kept_steps, sparse_steps
+from .rewrite import planned
+from .runner import Runner, obeying
 
 OPERATIONS, LAYERS = "operations", "layers"
 # What adding up outputs cannot see: saved inputs, temporaries, order of operations.
 _UNSEEN = 1.5
 DEFAULT_OPTIMIZER = "Adam"
+# Drawn steps of an estimate; a prediction has more.
+_FEW_DRAWS = 12
 # What best fit with coalescing loses in holes: a step that held 205 MiB failed at a limit of 200 and ran at 220.
 _HOLES = {"default": 0.0, "bfc": 0.08}
 
@@ -32,6 +40,27 @@ class Peak:
     bytes: int
     fixed: int
     method: str
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """What is known of a model's training step without a plan.
+
+    Attributes:
+        peak: its predicted peak.
+        chain: the network as arithmetic sees it.
+        base: bytes that are there before the step, and stay: variables, slots of the optimiser, the batch.
+        alone: places of steps that must not be run a second time.
+        graph: the step's operations; None where it was not traced.
+        places: the step of the network that each operation belongs to.
+    """
+
+    peak: Peak
+    chain: Chain
+    base: int
+    alone: frozenset[int]
+    graph: Any = None
+    places: tuple[int, ...] = ()
 
 
 def allocator_in_use() -> str:
@@ -91,9 +120,49 @@ class Predictor:
         if self.method == LAYERS:
             fixed = self._fixed(graph)
             return Peak(fixed + int(_UNSEEN * (sum(kept) + 2 * running)), fixed, LAYERS)
+        return self._scheduled(self._tracing.trace_step(self.model, self.batch_size))
+
+    def profile(self, graph: FlatGraph) -> Profile:
+        """Finds out what the step without a plan holds and takes, layer by layer.
+
+        Args:
+            graph: the model's flat graph.
+
+        Returns:
+            What is known.
+        """
+        if self.method == LAYERS:
+            sizes = [sum(graph.size(key, self.batch_size) for key in step.makes) for step in graph.steps]
+            peak = self.peak(graph, sizes, 0)
+            return Profile(peak, chain_of_sizes(graph, self.batch_size), peak.fixed, kept_steps(graph, self.batch_size))
+        scoped = _Scoped(graph)
+        with obeying(scoped):
+            traced = self._tracing.trace_step(self.model, self.batch_size, names=StepNames())
+        peak = self._scheduled(traced)
+        chain = chain_of_trace(traced.graph, len(graph.steps), seconds_of(traced.graph))
+        base = traced.parameters + traced.trained * self._rule.slots + traced.inputs
+        alone = frozenset(scoped.impure) | sparse_steps(graph)
+        places = places_of(traced.graph, len(graph.steps))
+        return Profile(peak, chain, min(base, peak.bytes), alone, traced.graph, tuple(places))
+
+    def estimate(self, profile: Profile, pieces: Sequence[Piece]) -> int:
+        """Estimates the peak of a plan without tracing it.
+
+        Args:
+            profile: of the model; it was traced.
+            pieces: the plan.
+
+        Returns:
+            Bytes.
+        """
+        graph = planned(profile.graph, profile.places, pieces)
+        found = self._predict.predict_peak(graph, self._rule, self.allocator, self.threads, _FEW_DRAWS)
+        return int(found.peak * (1 + _HOLES[self.allocator]))
+
+    def _scheduled(self, traced: Any) -> Peak:
+        """The peak of a traced step."""
         if self._rule is None:
             self._rule = self._tracing.update_rule(self.optimizer)
-        traced = self._tracing.trace_step(self.model, self.batch_size)
         found = self._predict.predict_peak(traced.run, self._rule, self.allocator, self.threads)
         fixed = traced.parameters + traced.trained * (1 + self._rule.slots) + traced.inputs
         peak = int(found.peak * (1 + _HOLES[self.allocator]))
@@ -105,6 +174,28 @@ class Predictor:
         batch = sum(graph.size(key, self.batch_size) for key in graph.inputs) if graph is not None else 0
         # The gradients, and the two slots of Adam; few optimisers have more.
         return everything + 3 * trained + batch
+
+
+class _Scoped(Runner):
+    """Runs a model as Keras does, each step in a scope that says which one it is, and notes which are impure.
+
+    Args:
+        graph: the model's flat graph.
+    """
+
+    def __init__(self, graph: FlatGraph) -> None:
+        super().__init__(graph, [len(graph.steps)], [KEEP])
+        self.impure: set[int] = set()
+
+    def _run(self, values: dict[int, Any], context: Context) -> None:
+        tf = tensorflow()
+        operations = tf.compat.v1.get_default_graph().get_operations
+        for place, step in enumerate(self.graph.steps):
+            before = len(operations())
+            with tf.name_scope(f"{SCOPE}{place}"):
+                step.run(values, context)
+            if any(impure(operation) for operation in operations()[before:]):
+                self.impure.add(place)
 
 
 def _variable_bytes(variable: Any) -> int:

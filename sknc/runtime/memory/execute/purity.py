@@ -26,7 +26,7 @@ def kept_steps(graph: FlatGraph, batch: int) -> frozenset[int]:
         batch: samples in a batch.
     """
     tf = tensorflow()
-    found = {place for place, step in enumerate(graph.steps) if type(step.operation).__name__ in _SPARSE}
+    found = set(sparse_steps(graph))
 
     def probe(*inputs: Any) -> None:
         operations = tf.compat.v1.get_default_graph().get_operations
@@ -37,7 +37,7 @@ def kept_steps(graph: FlatGraph, batch: int) -> frozenset[int]:
             for place, step in enumerate(graph.steps):
                 before = len(operations())
                 step.run(values, {"training": True})
-                if any(_impure(operation) for operation in operations()[before:]):
+                if any(impure(operation) for operation in operations()[before:]):
                     found.add(place)
 
     specs = [_spec(graph.specs[key], batch) for key in graph.inputs]
@@ -45,7 +45,21 @@ def kept_steps(graph: FlatGraph, batch: int) -> frozenset[int]:
     return frozenset(found)
 
 
-def _impure(operation: Any) -> bool:
+def sparse_steps(graph: FlatGraph) -> frozenset[int]:
+    """Returns the places of steps whose gradients are sparse.
+
+    Args:
+        graph: the flat graph.
+    """
+    return frozenset(place for place, step in enumerate(graph.steps) if type(step.operation).__name__ in _SPARSE)
+
+
+def impure(operation: Any) -> bool:
+    """Says whether an operation may give something else a second time, or change something.
+
+    Args:
+        operation: of a TensorFlow graph.
+    """
     return bool(operation.op_def.is_stateful) and operation.type not in _HARMLESS
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from ...frameworks import keras, tensorflow
 from .flatten import Context, Step
-from .internals import attach_mask, autocast, mask_of
+from .internals import attach_mask, autocast, mask_of, standing_for
 
 
 @dataclass
@@ -69,6 +69,7 @@ def replay(
     cast: str | None,
     context: Context,
     run: Callable[[dict[int, Any]], None] | None = None,
+    stored: Mapping[int, Any] | None = None,
 ) -> Outcome:
     """Runs steps without any side effect.
 
@@ -80,6 +81,7 @@ def replay(
         cast: the type that variables are cast to outside of layers.
         context: `training` and other arguments that the model hands to its layers.
         run: runs the steps in another way, given the inputs; it need not be known then whose the losses are.
+        stored: tensors of the steps that are there already, by key.
 
     Returns:
         Their tensors, and what they would have changed.
@@ -96,6 +98,11 @@ def replay(
         for step in steps if run is None else ():
             before = len(scope.losses)
             step.run(values, context)
+            for key in step.makes:
+                if stored and key in stored:
+                    again, values[key] = values[key], standing_for(values[key], stored[key])
+                    if mask_of(again) is not None:
+                        attach_mask(values[key], mask_of(again))
             losses += [(step.operation, loss) for loss in scope.losses[before:]]
     known = {id(variable) for variable, _ in mapping}
     assigned = list(scope.assigned.values())

@@ -21,6 +21,7 @@ class Runner:
         modes: for each segment KEEP, RECOMPUTE or SPILL.
         pool: where the inputs of a spilled segment are meanwhile.
         parts: for each segment the sizes of its parts, see `make_segments`.
+        kept: for each segment the places in it of steps whose outputs are held, see `make_segments`.
     """
 
     def __init__(
@@ -30,9 +31,10 @@ class Runner:
         modes: Sequence[str],
         pool: Any = None,
         parts: Sequence[Sequence[int]] | None = None,
+        kept: Sequence[Sequence[int]] | None = None,
     ) -> None:
         self.graph = graph
-        self.segments = make_segments(graph, sizes, parts)
+        self.segments = make_segments(graph, sizes, parts, kept)
         self.modes = tuple(modes)
         self.pool = pool
 
@@ -71,3 +73,26 @@ class Runner:
                 run_plainly(segment, values, context, self.graph.outputs)
             else:
                 run_recomputed(segment, values, context, spilling if mode == SPILL else held)
+
+
+class obeying:  # noqa: N801  # used like a function
+    """A scope in which a model runs by a plan.
+
+    Args:
+        runner: takes the place of the model's `call`.
+    """
+
+    def __init__(self, runner: Runner) -> None:
+        self.runner = runner
+        self.model = runner.graph.model
+        self.before: Any = None
+
+    def __enter__(self) -> None:
+        self.before = vars(self.model).get("call")
+        self.model.call = self.runner
+
+    def __exit__(self, *_: object) -> None:
+        if self.before is None:
+            del self.model.call
+        else:
+            self.model.call = self.before

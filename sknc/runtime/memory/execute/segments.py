@@ -28,16 +28,21 @@ class Segment:
         makes: keys that are read afterwards, or are outputs of the model.
         parts: segments that it consists of, where its second run keeps only what goes from one to the next and
             each of them is run a third time.
+        kept: keys of tensors that are made here and held for the second run, which need not compute them then.
     """
 
     steps: tuple[Step, ...]
     reads: tuple[int, ...]
     makes: tuple[int, ...]
     parts: tuple[Segment, ...] = ()
+    kept: tuple[int, ...] = ()
 
 
 def make_segments(
-    graph: FlatGraph, sizes: Sequence[int], parts: Sequence[Sequence[int]] | None = None
+    graph: FlatGraph,
+    sizes: Sequence[int],
+    parts: Sequence[Sequence[int]] | None = None,
+    kept: Sequence[Sequence[int]] | None = None,
 ) -> list[Segment]:
     """Returns the segments of a graph.
 
@@ -45,6 +50,7 @@ def make_segments(
         graph: the flat graph.
         sizes: the number of steps of each segment; they add up to all steps.
         parts: for each segment the sizes of its own parts, which add up to it; none for one that has none.
+        kept: for each segment the places in it of steps whose outputs are held for its second run.
 
     Raises:
         ValueError: sizes do not add up.
@@ -56,6 +62,10 @@ def make_segments(
                 raise ValueError(f"parts of {sum(own)} steps for a segment of {sizes[number]}")
             inner = _cut(graph, [*sizes[:number], *own, *sizes[number + 1 :]])
             whole[number] = replace(whole[number], parts=tuple(inner[number : number + len(own)]))
+    for number, steps in enumerate(kept or ()):
+        own_steps = whole[number].steps
+        keys = (key for place in steps for key in own_steps[place].makes if _is_float(own_steps[place], key))
+        whole[number] = replace(whole[number], kept=tuple(keys))
     return whole
 
 
@@ -180,12 +190,12 @@ class _Run:
         )
 
     def _replayed(
-        self, inputs: Any, weights: Any, others: Any, masks: Any, states: Any, in_parts: bool = False
+        self, inputs: Any, weights: Any, others: Any, masks: Any, states: Any, stored: Any = None, again: bool = False
     ) -> Outcome:
         values = {**dict(zip(self.floats, inputs, strict=True)), **others}
         mapping = [*zip(self.trained, weights, strict=True), *states]
-        run = self._run_parts if in_parts else None
-        return replay(self.segment.steps, values, masks, mapping, self.cast, self.context, run)
+        run = self._run_parts if again and self.segment.parts else None
+        return replay(self.segment.steps, values, masks, mapping, self.cast, self.context, run, stored)
 
     def _run_parts(self, values: dict[int, Any]) -> None:
         *first, last = self.segment.parts
@@ -206,10 +216,11 @@ class _Run:
             inputs, weights = tensors[: len(self.inputs)], tensors[len(self.inputs) :]
             outcome = self._first(inputs, weights)
             seen.append(outcome)
+            stored = {key: outcome.values[key] for key in self.segment.kept}
             back = [self.pool.keep(tensor, key) for tensor, key in zip(inputs, self.floats, strict=True)]
 
             def backward(*upstream: Any, variables: Any = None) -> Any:
-                gradients, extra = self._gradients(upstream, back, weights, variables or [])
+                gradients, extra = self._gradients(upstream, back, weights, variables or [], stored)
                 return gradients if variables is None else (gradients, extra)
 
             with tf.control_dependencies(self.pool.settled()):
@@ -230,7 +241,9 @@ class _Run:
             # Functional models refuse their own `add_loss`; any layer's takes a loss at call time.
             keras().layers.Layer.add_loss(layer, loss)
 
-    def _gradients(self, upstream: Any, back: Any, weights: Any, variables: Any) -> tuple[list[Any], list[Any]]:
+    def _gradients(
+        self, upstream: Any, back: Any, weights: Any, variables: Any, stored: Any
+    ) -> tuple[list[Any], list[Any]]:
         tf = tensorflow()
         # Waiting for what comes from above makes the second run late, and keeps TensorFlow from taking it for
         # the first one and merging the two.
@@ -243,7 +256,7 @@ class _Run:
         mark_gate([*inputs, *again, *others.values(), *masks.values(), *(value for _, value in states)])
         with tf.GradientTape(watch_accessed_variables=False) as tape:
             tape.watch([*inputs, *again, *variables])
-            outcome = self._replayed(inputs, again, others, masks, states, in_parts=bool(self.segment.parts))
+            outcome = self._replayed(inputs, again, others, masks, states, stored, again=True)
             results = self._results(outcome)
         found = tape.gradient(results, [*inputs, *again, *variables], output_gradients=list(upstream))
         return self._together(found, len(inputs), len(inputs) + len(again))

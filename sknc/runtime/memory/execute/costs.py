@@ -1,0 +1,233 @@
+"""What each step of a network costs and holds, read from its train step as it was traced once, without a plan.
+
+Arithmetic on operations. From here on a plan's price is known without tracing it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ..executor import BANDWIDTH, FLOPS
+from ..opbuffers import Buffer, find_buffers
+from ..opgraph import OpGraph
+from ..tfrules import SHARING
+from .cuts import NEVER, Chain, Handed
+from .flatten import FlatGraph
+
+SCOPE = "sknc_step"
+_SCOPED = re.compile(rf"(?:^|/){SCOPE}(\d+)(?:_\d+)?/")
+_GRADIENT = "gradient_tape/"
+
+
+class StepNames:
+    """Finds the step that an operation belongs to, by the scope that the step was traced in."""
+
+    def __init__(self) -> None:
+        self.found: dict[str, str] = {}
+
+    def call(self, name: str) -> tuple[str, bool]:
+        """Returns the step of an operation, empty for none, and whether it is of the backward pass.
+
+        Args:
+            name: the operation's name.
+        """
+        found = _SCOPED.search(name)
+        step = found[1] if found else ""
+        if step:
+            self.found[step] = step
+        return step, name.startswith(_GRADIENT)
+
+    def titles(self) -> dict[str, str]:
+        """Returns what to call each step: as it was found."""
+        return self.found
+
+    def class_of(self, scope: str) -> str:
+        """Returns what the step is, which does not matter here.
+
+        Args:
+            scope: a step.
+        """
+        return scope
+
+
+def places_of(graph: OpGraph, count: int) -> list[int]:
+    """Returns the step that each operation belongs to; the loss is one more.
+
+    Args:
+        graph: a step that was traced with `StepNames`.
+        count: how many steps the network has.
+    """
+    forward = [number for number, op in enumerate(graph.ops) if op.layer and not op.backward]
+    after = max(forward, default=-1)
+    maker: dict[int, int] = {}
+    places: list[int] = []
+    now = 0
+    for number, op in enumerate(graph.ops):
+        if op.layer:
+            now = int(op.layer)
+        elif not op.backward and number > after:
+            now = count
+        elif op.backward:
+            # A sum of gradients is complete with the last of them, which comes from the earliest step.
+            now = min((places[maker[t]] for t in op.reads if t in maker and graph.ops[maker[t]].backward), default=now)
+        places.append(now)
+        for tensor in op.makes:
+            maker[tensor] = number
+    return places
+
+
+def seconds_of(graph: OpGraph, flops: float = FLOPS, bandwidth: float = BANDWIDTH) -> list[float]:
+    """Returns how long each operation takes: the slower of computing and touching its tensors.
+
+    Args:
+        graph: operations.
+        flops: floating point operations that the machine does a second.
+        bandwidth: bytes that it reads or writes a second.
+    """
+    return [
+        0.0
+        if op.type in SHARING
+        else max(op.flops / flops, sum(graph.sizes[tensor] for tensor in (*op.reads, *op.makes)) / bandwidth)
+        for op in graph.ops
+    ]
+
+
+@dataclass(slots=True)
+class _Step:
+    """What is known of a step."""
+
+    seconds: float = 0.0
+    spared: float = 0.0
+    output: int = 0
+    saved: int = 0
+    burst: int = 0
+    forward: int = 0
+
+
+def chain_of_trace(graph: OpGraph, count: int, seconds: Sequence[float]) -> Chain:
+    """Returns a network as arithmetic sees it.
+
+    Args:
+        graph: the step without a plan, traced with `StepNames`.
+        count: how many steps the network has.
+        seconds: of each operation.
+    """
+    places = places_of(graph, count)
+    steps = [_Step() for _ in range(count + 1)]
+    _times(graph, places, seconds, steps)
+    handed: list[Handed] = []
+    joined: set[int] = set()
+    buffers = find_buffers(graph)
+    backward = [op.backward for op in graph.ops]
+    for buffer in buffers:
+        if backward[buffer.maker]:
+            continue
+        made = places[buffer.maker]
+        last = max([made, *(places[reader] for reader in buffer.readers if not backward[reader])])
+        back = min((max(made, places[reader]) for reader in buffer.readers if backward[reader]), default=NEVER)
+        if back != NEVER:
+            steps[made].saved += buffer.size
+        if last > made or NEVER > back > made:
+            handed.append(Handed(made, last, back, buffer.size))
+        for taker in buffer.taken:
+            if not backward[taker]:
+                joined.update(range(made + 1, places[taker] + 1))
+    _bursts(graph, places, [(b.maker, b.last, b.size) for b in buffers], steps)
+    _forwards(places, backward, buffers, steps)
+    kept = steps[:count]
+    return Chain(
+        tuple(step.seconds for step in kept),
+        tuple(step.spared for step in kept),
+        tuple(step.output for step in kept),
+        tuple(step.saved for step in kept),
+        tuple(step.burst for step in kept),
+        tuple(step.forward for step in kept),
+        tuple(handed),
+        frozenset(joined),
+        steps[count].saved + steps[count].burst,
+    )
+
+
+def _times(graph: OpGraph, places: Sequence[int], seconds: Sequence[float], steps: list[_Step]) -> None:
+    """Finds what a second run of each step takes, and how much of it only serves the step's outputs."""
+    ops = graph.ops
+    readers: dict[int, list[int]] = {}
+    for number, op in enumerate(ops):
+        for tensor in op.reads:
+            readers.setdefault(tensor, []).append(number)
+    own: set[int] = set()
+    others: set[int] = set()
+    for number in range(len(ops) - 1, -1, -1):
+        op = ops[number]
+        if op.backward:
+            continue
+        place = places[number]
+        users = [reader for tensor in op.makes for reader in readers.get(tensor, ())]
+        inside = [reader for reader in users if places[reader] == place]
+        if any(ops[reader].backward or reader in own for reader in inside):
+            own.add(number)
+            steps[place].seconds += seconds[number]
+        elif len(inside) < len(users) or any(reader in others for reader in inside):
+            others.add(number)
+            steps[place].seconds += seconds[number]
+            steps[place].spared += seconds[number]
+        for tensor in op.makes:
+            if any(places[reader] != place for reader in readers.get(tensor, ())):
+                steps[place].output += graph.sizes[tensor]
+
+
+def _bursts(graph: OpGraph, places: Sequence[int], spans: Sequence[tuple[int, int, int]], steps: list[_Step]) -> None:
+    """Finds the most that is held while a step's gradient is computed, besides what was saved up to that step."""
+    change = [0] * (len(graph.ops) + 1)
+    for maker, last, size in spans:
+        change[maker] += size
+        change[last + 1] -= size
+    saved = [0]
+    for step in steps:
+        saved.append(saved[-1] + step.saved)
+    live = 0
+    for number, op in enumerate(graph.ops):
+        live += change[number]
+        step = steps[places[number]]
+        if op.backward:
+            step.burst = max(step.burst, live - saved[places[number] + 1])
+
+
+def _forwards(places: Sequence[int], backward: Sequence[bool], buffers: Sequence[Buffer], steps: list[_Step]) -> None:
+    """Finds the most that is held while a step runs, when nothing is saved for the backward pass."""
+    change = [0] * (len(places) + 1)
+    for buffer in buffers:
+        maker, readers, size = buffer.maker, buffer.readers, buffer.size
+        if not backward[maker]:
+            change[maker] += size
+            change[max([maker, *(reader for reader in readers if not backward[reader])]) + 1] -= size
+    live = 0
+    for number, place in enumerate(places):
+        live += change[number]
+        if not backward[number]:
+            steps[place].forward = max(steps[place].forward, live)
+
+
+def chain_of_sizes(graph: FlatGraph, batch: int) -> Chain:
+    """Returns a network as arithmetic sees it where nothing can be traced: by the sizes of outputs alone.
+
+    Args:
+        graph: the flat graph.
+        batch: samples in a batch.
+    """
+    count = len(graph.steps)
+    last = dict.fromkeys(graph.outputs, count)
+    for place, step in reversed(list(enumerate(graph.steps))):
+        for _, key in step.reads:
+            last.setdefault(key, place)
+    sizes, handed = [], []
+    for place, step in enumerate(graph.steps):
+        own = [0 if step.enters else graph.size(key, batch) for key in step.makes]
+        sizes.append(sum(own))
+        for key, size in zip(step.makes, own, strict=True):
+            handed.append(Handed(place, last.get(key, place), place, size))
+    seconds = tuple(size / BANDWIDTH for size in sizes)
+    made = tuple(sizes)
+    return Chain(seconds, (0.0,) * count, made, made, made, made, tuple(handed))
