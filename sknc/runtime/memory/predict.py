@@ -16,7 +16,7 @@ FEWEST_DRAWS, MOST_DRAWS = 10, 40
 # The largest of ten steps is what people see: one draw in twenty may be larger. And what is added for what no draw
 # shows.
 QUANTILE = 0.95
-MARGIN = 0.02
+MARGIN = 0.03
 
 
 @dataclass(frozen=True, slots=True)
