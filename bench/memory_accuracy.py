@@ -97,7 +97,12 @@ def child(arguments: argparse.Namespace) -> None:
 
 def run_child(row: dict[str, Any], allocator: str) -> dict[str, Any] | None:
     """Start a child; None when it fails, which is told."""
-    environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "2", "CUDA_VISIBLE_DEVICES": "-1", "TF_ENABLE_ONEDNN_OPTS": "1"}
+    environment = {
+        **os.environ,
+        "TF_CPP_MIN_LOG_LEVEL": "2",
+        "CUDA_VISIBLE_DEVICES": "-1",
+        "TF_ENABLE_ONEDNN_OPTS": "1",
+    }
     if allocator == "bfc":
         environment["TF_CPU_ALLOCATOR_USE_BFC"] = "1"
     command = [sys.executable, __file__, "child", json.dumps(row), "--allocator", allocator]
