@@ -101,6 +101,7 @@ def main() -> None:
     parser.add_argument("--graphs", default="0-29", help="seeds of the random graphs, first and last")
     parser.add_argument("--seconds", type=float, default=40)
     parser.add_argument("--only", choices=["random", "nets"])
+    parser.add_argument("--net", default="", help="real nets whose name has this in it")
     arguments = parser.parse_args()
     ratios: list[float] = []
     if arguments.only != "nets":
@@ -109,6 +110,8 @@ def main() -> None:
             ratios += compare(f"random {seed}", random_graph(seed), EVEN, arguments.seconds)
     if arguments.only != "random":
         for name, graph in small_nets().items():
+            if arguments.net not in name:
+                continue
             ratios += compare(name, graph, PAPER_MACHINE, arguments.seconds)
     within = sum(ratio <= 1.05 for ratio in ratios)
     print(

@@ -225,7 +225,7 @@ def test_a_step_that_misses_a_tensor_is_told() -> None:
 @settings(max_examples=5, deadline=None)
 @given(st.integers(0, 10**6), st.sampled_from([0, PLENTY]))
 def test_plans_with_spans_are_read_back_from_their_json(seed: int, host: int) -> None:
-    graph = unroll(random_network(seed, 5), 1)
+    graph = unroll(random_network(seed, 4), 1)
     planner = Planner(graph, machine=EVEN, host=host)
     plan = planner.plan(planner.smallest)
     content = json.loads(json.dumps(plan.as_json()))

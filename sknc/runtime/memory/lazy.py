@@ -43,9 +43,9 @@ class Pass:
     taste: Taste
 
 
-# A small graph is searched with few states, then with many. On a large one a single state goes on, which is quick;
-# what it drops is chosen in three ways.
-SMALL = (Pass(24, Taste(1.0, True)), Pass(96, Taste(1.0, True)))
+# A small graph is searched with few states, then with more and more. On a large one a single state goes on, which is
+# quick; what it drops is chosen in three ways.
+SMALL = tuple(Pass(width, Taste(1.0, True)) for width in (6, 24, 96))
 LARGE = (Pass(1, Taste(1.0, False)), Pass(1, Taste(0.7, False)), Pass(1, Taste(1.0, True)))
 
 

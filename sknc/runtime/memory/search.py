@@ -31,7 +31,7 @@ MOST_RUNS = 4
 CHAINED_STEPS = 1200
 # The largest graph whose budgets are searched one by one, in steps, and the work for all of them.
 SEARCHED_STEPS = 1200
-SEARCH_WORK = 700_000
+SEARCH_WORK = 1_000_000
 # A gap between two peaks is halved while it is wider than this part of them all, then searched at its upper end.
 FINE = 48
 # Added times that are this near are as good as equal.
@@ -122,6 +122,9 @@ class Search:
         # chains would reach back to its beginning, each time: there it is kept.
         chained = len(graph.steps) <= CHAINED_STEPS
         self.most_runs = MOST_RUNS * len(graph.nodes) + 1000
+        moved = 2 * sum(tensor.bytes for tensor in graph.tensors) / min(machine.host, machine.disk)
+        self.most_seconds = MOST_RUNS * (sum(self.seconds) + (moved if host or disk else 0.0))
+        self.lazies: list[tuple[Lazy, Mapping[int, str]]] = []
         self.base = tuple(
             RECOMPUTE if chained and self.passing(tensor) else KEEP for tensor in range(len(graph.tensors))
         )
@@ -309,7 +312,7 @@ class Search:
 
     def search_at(self, budget: int, below: float) -> Trial | None:
         """Search one budget for less added time than is known."""
-        limit = min(below, MOST_RUNS * sum(self.seconds) + below if below < float("inf") else float("inf"))
+        limit = min(below, self.most_seconds)
         for lazy, pools in self.lazies:
             trace = lazy.find(budget, limit)
             if trace is None:
