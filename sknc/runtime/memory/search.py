@@ -13,7 +13,7 @@ from itertools import pairwise
 
 from .errors import TooManyRuns
 from .graph import StepGraph
-from .lazy import Lazy
+from .lazy import EXACT, Lazy
 from .machine import Machine
 from .masks import Masks
 from .offload import offload_schedule
@@ -124,6 +124,7 @@ class Search:
         self.most_runs = MOST_RUNS * len(graph.nodes) + 1000
         moved = 2 * sum(tensor.bytes for tensor in graph.tensors) / min(machine.host, machine.disk)
         self.most_seconds = MOST_RUNS * (sum(self.seconds) + (moved if host or disk else 0.0))
+        self.small = sum(not tensor.gradient for tensor in graph.tensors) <= EXACT
         self.lazies: list[tuple[Lazy, Mapping[int, str]]] = []
         self.base = tuple(
             RECOMPUTE if chained and self.passing(tensor) else KEEP for tensor in range(len(graph.tensors))
@@ -247,12 +248,14 @@ class Search:
 
     def refine(self) -> None:
         """Search budgets between the peaks of the archive, in several passes."""
-        self.lazies = list(self.searches())
-        passes = self.lazies[0][0].passes
-        for number, one in enumerate(passes, 1):
-            for lazy, _ in self.lazies:
-                lazy.now = one
-            self.fill(SEARCH_WORK * number // len(passes), halving=number == 1)
+        # On a small graph the quick search of large ones lays the ground.
+        for quick, share in ((True, SEARCH_WORK // 8), (False, SEARCH_WORK)) if self.small else ((True, SEARCH_WORK),):
+            self.lazies = list(self.searches(quick))
+            passes = self.lazies[0][0].passes
+            for number, one in enumerate(passes, 1):
+                for lazy, _ in self.lazies:
+                    lazy.now = one
+                self.fill(share * number // len(passes), halving=number == 1)
 
     def fill(self, work: int, halving: bool) -> None:
         """Search the gaps between the peaks of the archive, where most time may be saved first.
@@ -284,7 +287,7 @@ class Search:
                     heapq.heappush(heap, (part.order, pushed, part))
                     pushed += 1
 
-    def searches(self) -> Iterator[tuple[Lazy, Mapping[int, str]]]:
+    def searches(self, quick: bool) -> Iterator[tuple[Lazy, Mapping[int, str]]]:
         """The searches for one budget: with the faster pool for every tensor, and so that all fit their pools."""
         tensors = [number for number, tensor in enumerate(self.graph.tensors) if not tensor.gradient]
         left = dict(self.limits)
@@ -306,9 +309,9 @@ class Search:
                     break
             if ways:
                 fastest[tensor] = ways[0]
-        yield Lazy(Masks(self.graph, self.machine, fastest, self.only)), fastest
+        yield Lazy(Masks(self.graph, self.machine, fastest, self.only), quick), fastest
         if fitting != fastest:
-            yield Lazy(Masks(self.graph, self.machine, fitting, self.only)), fitting
+            yield Lazy(Masks(self.graph, self.machine, fitting, self.only), quick), fitting
 
     def search_at(self, budget: int, below: float) -> Trial | None:
         """Search one budget for less added time than is known."""
