@@ -32,6 +32,7 @@ CHAINED_STEPS = 1200
 # The largest graph whose budgets are searched one by one, in steps, and the work for all of them.
 SEARCHED_STEPS = 1200
 SEARCH_WORK = 1_000_000
+GROUND_STEPS = 40
 # A gap between two peaks is halved while it is wider than this part of them all, then searched at its upper end.
 FINE = 48
 # Added times that are this near are as good as equal.
@@ -248,8 +249,12 @@ class Search:
 
     def refine(self) -> None:
         """Search budgets between the peaks of the archive, in several passes."""
-        # On a small graph the quick search of large ones lays the ground.
-        for quick, share in ((True, SEARCH_WORK // 8), (False, SEARCH_WORK)) if self.small else ((True, SEARCH_WORK),):
+        rounds = [(True, SEARCH_WORK)]
+        if self.small:
+            # Where the thorough search will not get through all budgets, the quick one lays the ground.
+            ground = [(True, SEARCH_WORK // 8)] if len(self.graph.steps) > GROUND_STEPS else []
+            rounds = [*ground, (False, SEARCH_WORK)]
+        for quick, share in rounds:
             self.lazies = list(self.searches(quick))
             passes = self.lazies[0][0].passes
             for number, one in enumerate(passes, 1):
