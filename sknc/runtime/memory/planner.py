@@ -15,7 +15,7 @@ from typing import Any
 from .errors import InfeasibleBudget, PlanError
 from .graph import StepGraph
 from .machine import PAPER_MACHINE, Machine
-from .schedule import KEEP, RECOMPUTE, Schedule, last_needed, walk
+from .schedule import KEEP, RECOMPUTE, Schedule, Span, last_needed, walk
 from .search import Search, Trial
 from .units import format_size
 
@@ -125,7 +125,8 @@ class Plan:
         needed = last_needed(graph, schedule)
         entries = []
         for number, action in enumerate(schedule.actions):
-            if action == KEEP or needed[number] <= graph.last_forward[number]:
+            listed = number in schedule.held if schedule.held else needed[number] > graph.last_forward[number]
+            if not listed or (action == KEEP and not schedule.held):
                 continue
             tensor = graph.tensors[number]
             entry: dict[str, Any] = {
@@ -135,7 +136,9 @@ class Plan:
                 "action": action,
                 "bytes": tensor.bytes,
             }
-            if action == RECOMPUTE:
+            if schedule.held:
+                entry["held"] = [span_as_json(span) for span in schedule.held[number]]
+            elif action == RECOMPUTE:
                 entry["strategy"] = "memory" if tensor.layer in schedule.memory_centric else "speed"
             entries.append(entry)
         prefetch = {str(step + 1): list(tensors) for step, tensors in sorted(schedule.prefetch.items())}
@@ -155,6 +158,19 @@ class Plan:
             "tensors": entries,
             "prefetch": prefetch,
         }
+
+
+def span_as_json(span: Span) -> dict[str, Any]:
+    """A span as a plan's JSON has it, its steps counted from 1.
+
+    Args:
+        span: the span.
+
+    Returns:
+        Its first and last step and, unless the tensor's own step makes it, how it comes.
+    """
+    entry: dict[str, Any] = {"from": span.start + 1, "to": span.end + 1}
+    return entry if span.by == KEEP else {**entry, "by": span.by}
 
 
 def save_plan(plan: Plan, path: Path) -> None:
@@ -184,6 +200,7 @@ def read_schedule(content: Mapping[str, Any], graph: StepGraph) -> Schedule:
         raise PlanError(f"a plan of schema {content.get('schema')!r} is not known; this version reads {PLAN_SCHEMA}")
     actions = [KEEP] * len(graph.tensors)
     memory_centric = set()
+    held = {}
     for entry in content["tensors"]:
         number = entry["tensor"]
         if not 0 <= number < len(actions) or graph.tensors[number].bytes != entry["bytes"]:
@@ -191,7 +208,11 @@ def read_schedule(content: Mapping[str, Any], graph: StepGraph) -> Schedule:
         actions[number] = entry["action"]
         if entry.get("strategy") == "memory":
             memory_centric.add(graph.tensors[number].layer)
+        if "held" in entry:
+            held[number] = tuple(Span(one["from"] - 1, one["to"] - 1, one.get("by", KEEP)) for one in entry["held"])
+    if held and len(held) < len(content["tensors"]):
+        raise PlanError("a plan says for all its tensors when they are held, or for none")
     prefetch = {int(step) - 1: tuple(tensors) for step, tensors in content["prefetch"].items()}
-    schedule = Schedule(tuple(actions), frozenset(memory_centric), prefetch)
+    schedule = Schedule(tuple(actions), frozenset(memory_centric), prefetch, held)
     walk(graph, schedule)
     return schedule

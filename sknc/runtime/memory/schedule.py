@@ -10,14 +10,25 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from .actions import ACTIONS, DISK, HOST, KEEP, RECOMPUTE, Span
+from .device import Device, Outcome
 from .errors import PlanError, TooManyRuns
-from .graph import StepGraph, Timeline
+from .graph import StepGraph
+from .spans import walk_spans
 
-KEEP = "keep"
-RECOMPUTE = "recompute"
-HOST = "host"
-DISK = "disk"
-ACTIONS = (KEEP, RECOMPUTE, HOST, DISK)
+__all__ = [
+    "ACTIONS",
+    "DISK",
+    "HOST",
+    "KEEP",
+    "RECOMPUTE",
+    "Outcome",
+    "Schedule",
+    "Span",
+    "keep_everything",
+    "last_needed",
+    "walk",
+]
 
 
 @dataclass(frozen=True)
@@ -28,39 +39,14 @@ class Schedule:
         actions: one of ACTIONS for each tensor of the graph.
         memory_centric: layers whose recomputed outputs are freed as soon as the chain has read them.
         prefetch: for a step, the moved tensors that it brings back for a later step.
+        held: instead of all this, for each tensor that does not follow liveness, the spans through which it is on
+            the device; its action is then only a summary.
     """
 
     actions: tuple[str, ...]
     memory_centric: frozenset[int] = frozenset()
     prefetch: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What a schedule costs.
-
-    Attributes:
-        timeline: the device, by step.
-        host: bytes held by the host, by step.
-        disk: bytes held on disk, by step.
-        moved_out: bytes copied from the device.
-        moved_in: bytes copied back.
-        moved: for HOST and DISK, bytes copied both ways.
-        recomputed: for each layer, how often its forward step ran again.
-    """
-
-    timeline: Timeline
-    host: tuple[int, ...]
-    disk: tuple[int, ...]
-    moved_out: int
-    moved_in: int
-    moved: Mapping[str, int]
-    recomputed: tuple[int, ...]
-
-    @property
-    def extra(self) -> int:
-        """Forward steps that ran again."""
-        return sum(self.recomputed)
+    held: Mapping[int, tuple[Span, ...]] = field(default_factory=dict)
 
 
 def keep_everything(graph: StepGraph) -> Schedule:
@@ -123,14 +109,16 @@ def walk(graph: StepGraph, schedule: Schedule, most_runs: int | None = None) -> 
             action == RECOMPUTE and (tensor.gradient or not graph.nodes[tensor.layer].outputs)
         ):
             raise PlanError(f"'{action}' is no action for tensor '{tensor.name}'")
+    if schedule.held:
+        return walk_spans(graph, schedule.held)
     return _Walk(graph, schedule, most_runs).run()
 
 
-class _Walk:
-    """The state of one walk: what is on the device, what has a copy elsewhere."""
+class _Walk(Device):
+    """The state of one walk by actions."""
 
     def __init__(self, graph: StepGraph, schedule: Schedule, most_runs: int | None) -> None:
-        self.graph = graph
+        super().__init__(graph)
         self.runs_left = most_runs
         self.actions = schedule.actions
         self.schedule = schedule
@@ -138,60 +126,22 @@ class _Walk:
         self.ends: dict[int, list[int]] = {}
         for tensor, number in enumerate(self.last):
             self.ends.setdefault(number, []).append(tensor)
-        self.resident: set[int] = set()
-        self.held = self.most = self.count = self.now = 0
-        self.away = {HOST: 0, DISK: 0}
         self.copied: set[int] = set()
-        self.moved_out = self.moved_in = 0
-        self.moved = {HOST: 0, DISK: 0}
-        self.recomputed = [0] * len(graph.nodes)
 
-    def run(self) -> Outcome:
-        sizes, counts, host, disk = [], [], [], []
-        for number, step in enumerate(self.graph.steps):
-            self.now, self.most, self.count = number, 0, 0
-            self.fetch(step.reads, frozenset(step.reads))
-            self.bring_moved(self.schedule.prefetch.get(number, ()))
-            for tensor in step.writes:
-                self.hold(tensor)
-            self.mark(step.scratch)
-            sizes.append(self.most)
-            counts.append(self.count)
-            self.leave(step.touches)
-            host.append(self.away[HOST])
-            disk.append(self.away[DISK])
-        timeline = Timeline(tuple(sizes), tuple(counts))
-        return Outcome(
-            timeline,
-            tuple(host),
-            tuple(disk),
-            self.moved_out,
-            self.moved_in,
-            self.moved,
-            tuple(self.recomputed),
-        )
-
-    def hold(self, tensor: int) -> None:
-        if tensor not in self.resident:
-            self.resident.add(tensor)
-            self.held += self.graph.size(tensor)
-
-    def free(self, tensor: int) -> None:
-        if tensor in self.resident:
-            self.resident.remove(tensor)
-            self.held -= self.graph.size(tensor)
-
-    def mark(self, scratch: int) -> None:
-        if self.held + scratch >= self.most:
-            self.most, self.count = self.held + scratch, len(self.resident)
+    def step(self, number: int) -> None:
+        step = self.graph.steps[number]
+        self.fetch(step.reads, frozenset(step.reads))
+        self.bring_moved(self.schedule.prefetch.get(number, ()))
+        for tensor in step.writes:
+            self.hold(tensor)
+        self.mark(step.scratch)
 
     def bring(self, tensor: int) -> None:
         if tensor not in self.resident:
-            self.moved_in += self.graph.size(tensor)
-            self.moved[self.actions[tensor]] += self.graph.size(tensor)
+            self.move_in(tensor, self.actions[tensor])
             self.hold(tensor)
 
-    def leave(self, touched: tuple[int, ...]) -> None:
+    def leave(self, number: int) -> None:
         """Free what is not needed on the device after this step."""
         graph = self.graph
         for tensor in self.ends.get(self.now, ()):
@@ -199,15 +149,13 @@ class _Walk:
             if tensor in self.copied:
                 self.copied.remove(tensor)
                 self.away[self.actions[tensor]] -= graph.size(tensor)
-        for tensor in touched:
+        for tensor in graph.steps[number].touches:
             action = self.actions[tensor]
             if action == KEEP or graph.last_forward[tensor] != self.now or self.last[tensor] <= self.now:
                 continue
             if action != RECOMPUTE:
                 self.copied.add(tensor)
-                self.away[action] += graph.size(tensor)
-                self.moved_out += graph.size(tensor)
-                self.moved[action] += graph.size(tensor)
+                self.move_out(tensor, action)
             self.free(tensor)
 
     def fetch(self, wanted: tuple[int, ...], needed: frozenset[int]) -> None:

@@ -6,24 +6,37 @@ does not depend on the device's budget, so a larger budget can never be answered
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 
 from .errors import TooManyRuns
 from .graph import StepGraph
+from .lazy import EXACT, Lazy
 from .machine import Machine
+from .masks import Masks
 from .offload import offload_schedule
 from .recompute import MEMORY, STRATEGIES, recompute_schedule
 from .schedule import DISK, HOST, KEEP, RECOMPUTE, Outcome, Schedule, walk
+from .trim import spans_of
 
-# Work that one search may do, in steps walked; a large graph gets fewer tries.
-STEPS_WALKED = 1_200_000
+# Work that simple schedules may do, in steps walked; a large graph gets fewer tries.
+STEPS_WALKED = 800_000
 FEWEST_TRIES = 40
 LEVELS = 48
 # Forward steps that a schedule may run again, for each layer of the graph; what needs more is no plan.
 MOST_RUNS = 4
-# The largest graph whose schedules are improved one change at a time.
-THOROUGH_STEPS = 1200
+# The largest graph on which what only the forward pass reads is made again with what is made from it.
+CHAINED_STEPS = 1200
+# The largest graph whose budgets are searched one by one, in steps, and the work for all of them.
+SEARCHED_STEPS = 1200
+SEARCH_WORK = 1_000_000
+GROUND_STEPS = 40
+# A gap between two peaks is halved while it is wider than this part of them all, then searched at its upper end.
+FINE = 48
+# Added times that are this near are as good as equal.
+CLOSE = 1.004
 
 
 @dataclass(frozen=True)
@@ -56,6 +69,28 @@ class Choice:
     seconds: float
 
 
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """Budgets that have not been searched.
+
+    Attributes:
+        low: the smallest of them.
+        high: the largest of them.
+        above: seconds added by the best plan for a larger budget.
+        below: seconds added by the best plan that is known for these.
+    """
+
+    low: int
+    high: int
+    above: float
+    below: float
+
+    @property
+    def order(self) -> float:
+        """Where it stands among all gaps; the one where most may be saved comes first."""
+        return -(self.below - self.above) * (self.high - self.low + 1)
+
+
 class Search:
     """Tries schedules of one graph and keeps the best.
 
@@ -83,13 +118,17 @@ class Search:
         self.chain_seconds = self.chains()
         self.tries = max(FEWEST_TRIES, STEPS_WALKED // max(1, len(graph.steps)))
         self.archive: list[Trial] = []
-        self.seen: dict[tuple[tuple[str, ...], frozenset[int]], Trial] = {}
+        self.seen: dict[Schedule, Trial] = {}
         # What only the forward pass reads is made again with what is made from it. On a large graph such
         # chains would reach back to its beginning, each time: there it is kept.
-        self.thorough = self.tries > 8 * LEVELS and len(graph.steps) <= THOROUGH_STEPS
+        chained = len(graph.steps) <= CHAINED_STEPS
         self.most_runs = MOST_RUNS * len(graph.nodes) + 1000
+        moved = 2 * sum(tensor.bytes for tensor in graph.tensors) / min(machine.host, machine.disk)
+        self.most_seconds = MOST_RUNS * (sum(self.seconds) + (moved if host or disk else 0.0))
+        self.small = sum(not tensor.gradient for tensor in graph.tensors) <= EXACT
+        self.lazies: list[tuple[Lazy, Mapping[int, str]]] = []
         self.base = tuple(
-            RECOMPUTE if self.thorough and self.passing(tensor) else KEEP for tensor in range(len(graph.tensors))
+            RECOMPUTE if chained and self.passing(tensor) else KEEP for tensor in range(len(graph.tensors))
         )
         self.everything = frozenset(range(len(graph.nodes)))
         self.choices = {
@@ -136,7 +175,7 @@ class Search:
             if self.tries <= 0 and self.archive:
                 break
             self.attempt(schedule)
-        if self.thorough:
+        if len(self.graph.steps) <= SEARCHED_STEPS:
             self.refine()
         return self.frontier()
 
@@ -186,22 +225,19 @@ class Search:
 
     def attempt(self, schedule: Schedule) -> Trial | None:
         """Walk a schedule; None when it needs more of the host or disk than there is."""
-        key = (schedule.actions, schedule.memory_centric)
-        trial = self.seen.get(key)
-        if trial is None:
-            self.tries -= 1
-            try:
-                outcome = walk(self.graph, schedule, self.most_runs)
-            except TooManyRuns:
-                return None
-            added = sum(count * seconds for count, seconds in zip(outcome.recomputed, self.seconds, strict=True))
-            added += outcome.moved[HOST] / self.machine.host + outcome.moved[DISK] / self.machine.disk
-            host, disk = max(outcome.host, default=0), max(outcome.disk, default=0)
-            trial = Trial(schedule, outcome, outcome.timeline.peak.bytes, host, disk, added)
-            self.seen[key] = trial
-            if host <= self.limits[HOST] and disk <= self.limits[DISK]:
-                self.archive.append(trial)
-        return trial if trial.host <= self.limits[HOST] and trial.disk <= self.limits[DISK] else None
+        self.tries -= 1
+        try:
+            outcome = walk(self.graph, schedule, self.most_runs)
+        except TooManyRuns:
+            return None
+        added = sum(count * seconds for count, seconds in zip(outcome.recomputed, self.seconds, strict=True))
+        added += outcome.moved[HOST] / self.machine.host + outcome.moved[DISK] / self.machine.disk
+        host, disk = max(outcome.host, default=0), max(outcome.disk, default=0)
+        if host > self.limits[HOST] or disk > self.limits[DISK]:
+            return None
+        trial = Trial(schedule, outcome, outcome.timeline.peak.bytes, host, disk, added)
+        self.archive.append(trial)
+        return trial
 
     def frontier(self) -> list[Trial]:
         """The trials that no other beats in peak and added time, from the largest peak to the smallest."""
@@ -211,116 +247,89 @@ class Search:
                 best.append(trial)
         return best[::-1]
 
-    def fastest(self, budget: int) -> Trial | None:
-        """The trial of the archive with the least added time within a device budget."""
-        within = [trial for trial in self.archive if trial.peak <= budget]
-        return min(within, key=lambda trial: (trial.added, trial.peak), default=None)
-
     def refine(self) -> None:
-        """Improve the best trial at evenly spaced peaks, from the largest down."""
-        peaks = [trial.peak for trial in self.archive]
-        low, high = min(peaks), max(peaks)
-        levels = [high - (high - low) * level // LEVELS for level in range(1, LEVELS + 1)]
-        for left, budget in zip(range(len(levels), 0, -1), levels, strict=True):
-            share = self.tries // left
-            until = self.tries - share
-            self.descend(budget, until)
-            best = self.fastest(budget)
-            while best is not None and self.tries > until:
-                better = self.improve(best, budget, until)
-                if better is None:
+        """Search budgets between the peaks of the archive, in several passes."""
+        rounds = [(True, SEARCH_WORK)]
+        if self.small:
+            # Where the thorough search will not get through all budgets, the quick one lays the ground.
+            ground = [(True, SEARCH_WORK // 8)] if len(self.graph.steps) > GROUND_STEPS else []
+            rounds = [*ground, (False, SEARCH_WORK)]
+        for quick, share in rounds:
+            self.lazies = list(self.searches(quick))
+            passes = self.lazies[0][0].passes
+            for number, one in enumerate(passes, 1):
+                for lazy, _ in self.lazies:
+                    lazy.now = one
+                self.fill(share * number // len(passes), halving=number == 1)
+
+    def fill(self, work: int, halving: bool) -> None:
+        """Search the gaps between the peaks of the archive, where most time may be saved first.
+
+        A gap is searched at its upper end: what is not found there is not found below it.
+        """
+        best = self.frontier()
+        masks = self.lazies[0][0].masks
+        floor = max(own + masks.bytes(touched) for own, touched in zip(masks.own, masks.touched, strict=True))
+        span = best[0].peak - floor
+        gaps = [Gap(low.peak, high.peak - 1, high.added, low.added) for high, low in pairwise(best)]
+        gaps.append(Gap(floor, best[-1].peak - 1, best[-1].added, float("inf")))
+        heap = [(gap.order, place, gap) for place, gap in enumerate(gaps) if gap.low <= gap.high]
+        heapq.heapify(heap)
+        pushed = len(gaps)
+        while heap and sum(lazy.work for lazy, _ in self.lazies) < work:
+            _, _, gap = heapq.heappop(heap)
+            wide = gap.high - gap.low > span // FINE and (halving or gap.below == float("inf"))
+            budget = (gap.low + gap.high) // 2 if wide else gap.high
+            trial = self.search_at(budget, gap.below)
+            parts = [Gap(budget + 1, gap.high, gap.above, gap.below)]
+            if trial is not None and trial.added < gap.below:
+                parts = [
+                    Gap(budget + 1, gap.high, gap.above, trial.added),
+                    Gap(gap.low, trial.peak - 1, trial.added, gap.below),
+                ]
+            for part in parts:
+                if part.low <= part.high and part.below > part.above * CLOSE:
+                    heapq.heappush(heap, (part.order, pushed, part))
+                    pushed += 1
+
+    def searches(self, quick: bool) -> Iterator[tuple[Lazy, Mapping[int, str]]]:
+        """The searches for one budget: with the faster pool for every tensor, and so that all fit their pools."""
+        tensors = [number for number, tensor in enumerate(self.graph.tensors) if not tensor.gradient]
+        left = dict(self.limits)
+        fitting: dict[int, str] = {}
+        fastest: dict[int, str] = {}
+        for tensor in sorted(
+            tensors,
+            key=lambda tensor: (
+                tensor not in self.choices,
+                -self.chain_seconds[self.graph.tensors[tensor].layer] / max(1, self.graph.size(tensor)),
+            ),
+        ):
+            ways = [way.action for way in self.ways(tensor) if way.action != RECOMPUTE]
+            size = self.graph.size(tensor)
+            for pool in ways:
+                if left[pool] >= size:
+                    fitting[tensor] = pool
+                    left[pool] -= size
                     break
-                best = better
+            if ways:
+                fastest[tensor] = ways[0]
+        yield Lazy(Masks(self.graph, self.machine, fastest, self.only), quick), fastest
+        if fitting != fastest:
+            yield Lazy(Masks(self.graph, self.machine, fitting, self.only), quick), fitting
 
-    def descend(self, budget: int, until: int) -> None:
-        """From everything kept, take what costs least for the bytes that are too many, until the budget is kept."""
-        schedule = self.taking([], frozenset())
-        while self.tries > until:
-            trial = self.attempt(schedule)
-            if trial is None or trial.peak <= budget:
-                return
-            choice = self.relief(trial, budget)
-            if choice is None:
-                return
-            schedule = self.changed(schedule, {choice.tensor: choice.action})
-
-    def relief(self, trial: Trial, budget: int) -> Choice | None:
-        """The cheapest way to take a tensor off the device at the step that holds the most."""
-        step = trial.outcome.timeline.peak.step - 1
-        touched = self.graph.steps[step].touches
-        excess = trial.peak - budget
-        actions = trial.schedule.actions
-        away = [
-            choices[0]
-            for tensor, choices in self.choices.items()
-            if actions[tensor] == KEEP
-            and tensor not in touched
-            and self.graph.last_forward[tensor] < step < self.graph.last_use[tensor]
-        ]
-        worth = {choice: choice.seconds / max(1, min(excess, self.graph.size(choice.tensor))) for choice in away}
-        return min(away, key=lambda choice: worth[choice], default=None)
-
-    def improve(self, trial: Trial, budget: int, until: int) -> Trial | None:
-        """The first neighbour that is faster within the budget, if any is found in time."""
-        for schedule in self.neighbours(trial.schedule):
-            if self.tries <= until:
-                return None
-            other = self.attempt(schedule)
-            if other is not None and other.peak <= budget and other.added < trial.added:
-                return other
+    def search_at(self, budget: int, below: float) -> Trial | None:
+        """Search one budget for less added time than is known."""
+        limit = min(below, self.most_seconds)
+        for lazy, pools in self.lazies:
+            trace = lazy.find(budget, limit)
+            if trace is None:
+                continue
+            held = spans_of(lazy.masks, trace, pools)
+            actions = [KEEP] * len(self.graph.tensors)
+            for tensor, spans in held.items():
+                actions[tensor] = next((span.by for span in spans if span.by != KEEP), KEEP)
+            trial = self.attempt(Schedule(tuple(actions), held=held))
+            if trial is not None:
+                return trial
         return None
-
-    def neighbours(self, schedule: Schedule) -> Iterator[Schedule]:
-        """Schedules that differ in little, the most promising first."""
-        taken = [
-            (self.cost(tensor, schedule.actions[tensor]), tensor)
-            for tensor in self.choices
-            if schedule.actions[tensor] != KEEP
-        ]
-        taken.sort(reverse=True)
-        yield from self.lasting(schedule)
-        yield from self.otherwise(schedule, [tensor for _, tensor in taken])
-        yield from self.exchanged(schedule, taken)
-
-    def lasting(self, schedule: Schedule) -> Iterator[Schedule]:
-        """Keep what all layers or one layer recomputed."""
-        if schedule.memory_centric:
-            yield Schedule(schedule.actions)
-        for number in sorted(schedule.memory_centric):
-            if any(schedule.actions[tensor] == RECOMPUTE for tensor in self.graph.nodes[number].outputs):
-                yield Schedule(schedule.actions, schedule.memory_centric - {number})
-
-    def otherwise(self, schedule: Schedule, taken: list[int]) -> Iterator[Schedule]:
-        """Keep one tensor; take one another way; keep what a layer read instead of what it made."""
-        for tensor in taken:
-            yield self.changed(schedule, {tensor: KEEP})
-        for tensor in taken:
-            for choice in self.choices[tensor]:
-                if choice.action != schedule.actions[tensor]:
-                    yield self.changed(schedule, {tensor: choice.action})
-        for node in self.graph.nodes:
-            # One original for all copies of a FORK, for instance.
-            kept = dict.fromkeys(node.inputs, KEEP)
-            again = {tensor: RECOMPUTE for tensor in node.outputs if self.can_run_again(tensor)}
-            if kept and again:
-                yield self.changed(schedule, kept | again)
-
-    def exchanged(self, schedule: Schedule, taken: list[tuple[float, int]]) -> Iterator[Schedule]:
-        """Keep one tensor and take a cheaper one instead."""
-        for seconds, tensor in taken:
-            for choices in self.choices.values():
-                for choice in choices:
-                    if schedule.actions[choice.tensor] == KEEP and choice.seconds < seconds:
-                        yield self.changed(schedule, {tensor: KEEP, choice.tensor: choice.action})
-
-    def cost(self, tensor: int, action: str) -> float:
-        """The least seconds that an action on a tensor adds."""
-        return next((way.seconds for way in self.choices[tensor] if way.action == action), 0.0)
-
-    @staticmethod
-    def changed(schedule: Schedule, changes: Mapping[int, str]) -> Schedule:
-        """The schedule with other actions for some tensors."""
-        actions = list(schedule.actions)
-        for tensor, action in changes.items():
-            actions[tensor] = action
-        return Schedule(tuple(actions), schedule.memory_centric)
