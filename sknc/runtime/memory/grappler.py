@@ -14,6 +14,7 @@ from typing import Any
 import tensorflow as tf
 
 _FETCHED = "train_op"
+_HANDLE = "/sknc_handle"
 _LOWERED = "_lower_using_switch_merge"
 # Some rewritings are for placed operations only.
 _DEVICE = "/job:localhost/replica:0/task:0/device:CPU:0"
@@ -37,6 +38,30 @@ class Optimized:
         return tensor if op is None else op.outputs[tensor.value_index]
 
 
+def _prepared(node: Any) -> list[Any]:
+    """A node as it is optimised; for a placeholder, a variable and an operation that reads it.
+
+    The optimiser makes up a value for each placeholder, as large as it says: with all weights, the whole model.
+    """
+    node = type(node).FromString(node.SerializeToString())
+    node.device = _DEVICE
+    # A loop taken apart is a cycle, which nothing here can follow.
+    node.attr.pop(_LOWERED, None)
+    if node.op != "Placeholder":
+        return [node]
+    handle = type(node)(name=node.name + _HANDLE, op="VarHandleOp", device=_DEVICE)
+    for name in ("dtype", "shape"):
+        handle.attr[name].CopyFrom(node.attr[name])
+    handle.attr["shared_name"].s = handle.name.encode()
+    reading = type(node)(name=node.name, op="ReadVariableOp", input=[handle.name], device=_DEVICE)
+    reading.attr["dtype"].CopyFrom(node.attr["dtype"])
+    # What layers left here for the shapes of loops and the like stays.
+    for name in node.attr:
+        if name.startswith("_"):
+            reading.attr[name].CopyFrom(node.attr[name])
+    return [handle, reading]
+
+
 def optimized(graph: Any, wanted: Sequence[Any]) -> Optimized | None:
     """Optimise a graph as TensorFlow does before a step runs.
 
@@ -53,15 +78,18 @@ def optimized(graph: Any, wanted: Sequence[Any]) -> Optimized | None:
     except ImportError:
         return None
     definition = graph.as_graph_def()
-    for node in definition.node:
-        node.device = _DEVICE
-        # A loop taken apart is a cycle, which nothing here can follow.
-        node.attr.pop(_LOWERED, None)
+    stand_ins = {node.name: node for node in definition.node if node.op == "Placeholder"}
+    nodes = [part for node in definition.node for part in _prepared(node)]
+    del definition.node[:]
+    definition.node.extend(nodes)
     meta = tf.compat.v1.MetaGraphDef(graph_def=definition)
     fetched = dict.fromkeys(tensor.op.name for tensor in wanted)
     meta.collection_def[_FETCHED].node_list.value.extend(fetched)
     try:
         found = optimizer.OptimizeGraph(config, meta, strip_default_attributes=False)
+        kept = [stand_ins.get(node.name, node) for node in found.node if not node.name.endswith(_HANDLE)]
+        del found.node[:]
+        found.node.extend(kept)
         with tf.Graph().as_default() as result:
             tf.import_graph_def(found, name="")
     except (ValueError, tf.errors.OpError):
