@@ -9,11 +9,14 @@ from __future__ import annotations
 import importlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 import tensorflow as tf
 
 _FETCHED = "train_op"
+# Elements of a placeholder for which the optimiser may make up a value.
+_LARGE = 1 << 20
 _HANDLE = "/sknc_handle"
 _LOWERED = "_lower_using_switch_merge"
 # Some rewritings are for placed operations only.
@@ -38,8 +41,14 @@ class Optimized:
         return tensor if op is None else op.outputs[tensor.value_index]
 
 
+def _is_large(node: Any) -> bool:
+    """Whether a node is a placeholder for so much that no value should be made up for it."""
+    sizes = [dimension.size for dimension in node.attr["shape"].shape.dim] if node.op == "Placeholder" else [0]
+    return prod(sizes) > _LARGE
+
+
 def _prepared(node: Any) -> list[Any]:
-    """A node as it is optimised; for a placeholder, a variable and an operation that reads it.
+    """A node as it is optimised; for a large placeholder, a variable and an operation that reads it.
 
     The optimiser makes up a value for each placeholder, as large as it says: with all weights, the whole model.
     """
@@ -47,7 +56,7 @@ def _prepared(node: Any) -> list[Any]:
     node.device = _DEVICE
     # A loop taken apart is a cycle, which nothing here can follow.
     node.attr.pop(_LOWERED, None)
-    if node.op != "Placeholder":
+    if not _is_large(node):
         return [node]
     handle = type(node)(name=node.name + _HANDLE, op="VarHandleOp", device=_DEVICE)
     for name in ("dtype", "shape"):
