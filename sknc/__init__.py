@@ -81,6 +81,7 @@ def fit_in_memory(
     *,
     spill: bool = True,
     spill_folder: str | os.PathLike[str] | None = None,
+    host_budget: int | str | None = None,
 ) -> Any:
     """Make a keras.Model train inside a memory budget, with the same gradients.
 
@@ -91,6 +92,8 @@ def fit_in_memory(
         batch_size: samples in a batch; what `fit` is called with counts.
         spill: whether parts may be written to disk and read again where recomputing alone does not do.
         spill_folder: where; the system's folder for temporary files when left out.
+        host_budget: what parts may hold in the host's memory meanwhile, where the model trains on a GPU; all of it
+            when left out, nothing with 0.
 
     Returns:
         The same model. `fit`, `evaluate`, `predict`, `save` and the like are used as before, and what is saved is
@@ -108,4 +111,4 @@ def fit_in_memory(
     """
     from sknc.runtime.memory.execute.keeper import fit_in_memory as keep
 
-    return keep(model, budget, batch_size, spill=spill, spill_folder=spill_folder)
+    return keep(model, budget, batch_size, spill=spill, spill_folder=spill_folder, host_budget=host_budget)

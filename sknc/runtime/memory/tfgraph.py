@@ -14,6 +14,8 @@ from .opgraph import Op, OpGraph
 GRADIENT_SCOPE = "gradient_tape/"
 # TensorFlow folds operations on constants while it optimises a graph, up to about this size of the result.
 FOLDED = 10 * 1024 * 1024
+# Operations that copy, under names that no rule of TensorFlow's kernels is about.
+TO_HOST, FROM_HOST = "ToHost", "FromHost"
 _SHAPES = frozenset({"Shape", "ShapeN", "Rank", "Size", "BroadcastGradientArgs"})
 _CONVOLUTIONS = {
     # operation: whose elements are multiplied, whose shape is the kernel's (an input, or the output where
@@ -182,9 +184,11 @@ class LayerNames:
         return None
 
 
-def _operation(op: Any, ids: Mapping[Any, int], numbers: Mapping[Any, int], layer: str, backward: bool) -> Op:
+def _operation(
+    op: Any, kind: str, ids: Mapping[Any, int], numbers: Mapping[Any, int], layer: str, backward: bool
+) -> Op:
     return Op(
-        op.type,
+        kind,
         tuple(ids[tensor.ref()] for tensor in op.inputs if tensor.ref() in ids),
         tuple(ids[tensor.ref()] for tensor in op.outputs),
         tuple(numbers[other] for other in op.control_inputs if other in numbers),
@@ -195,6 +199,13 @@ def _operation(op: Any, ids: Mapping[Any, int], numbers: Mapping[Any, int], laye
     )
 
 
+def _copied(op: Any, host: str) -> str:
+    """Whether an operation of the host takes a tensor there, or hands one back, which the device then holds."""
+    if not host or op.device != host:
+        return ""
+    return TO_HOST if any(tensor.op.device != host for tensor in op.inputs) else FROM_HOST
+
+
 def op_graph(
     ops: Sequence[Any],
     wanted: Sequence[Any],
@@ -203,6 +214,7 @@ def op_graph(
     gradients: Mapping[Any, Any],
     names: LayerNames,
     is_backward: Callable[[Any], bool],
+    host: str = "",
 ) -> OpGraph:
     """Turn TensorFlow's operations into an operation graph.
 
@@ -214,6 +226,7 @@ def op_graph(
         gradients: the gradient of each variable's placeholder, by the placeholder's reference.
         names: finds layers.
         is_backward: whether an operation outside of every layer belongs to the backward pass.
+        host: a device whose memory does not count; empty for none.
 
     Returns:
         The forward and backward pass.
@@ -227,14 +240,15 @@ def op_graph(
     for op in kept:
         if twins.stand_in(op, ids, numbers):
             continue
+        copied = _copied(op, host)
         made = loop_sizes(op) if op.type in LOOPS else [(tensor_bytes(tensor), 1) for tensor in op.outputs]
         for tensor, (size, count) in zip(op.outputs, made, strict=True):
             ids[tensor.ref()] = len(sizes)
             pieces[len(sizes)] = count
-            sizes.append(size)
+            sizes.append(0 if copied == TO_HOST else size)
         layer, backward = names.call(op.name)
         backward = backward or (not layer and is_backward(op))
-        result.append(_operation(op, ids, numbers, layer, backward))
+        result.append(_operation(op, copied or op.type, ids, numbers, layer, backward))
         numbers[op] = len(result) - 1
     titles = names.titles()
     return OpGraph(

@@ -71,13 +71,14 @@ def _placeholder(shape: Sequence[int | None], dtype: Any, batch: int | None = No
     return tf.compat.v1.placeholder(dtype, sizes)
 
 
-def trace_step(model: Any, batch: int, shape: Sequence[int] | None = None) -> Traced:
+def trace_step(model: Any, batch: int, shape: Sequence[int] | None = None, host: str = "") -> Traced:
     """Trace forward and backward pass of a model.
 
     Args:
         model: a keras.Model; compiled or not.
         batch: samples in a batch.
         shape: the shape of its one input, where the model does not say it.
+        host: a device whose memory does not count; empty for none.
 
     Returns:
         The operation graph and what the variables and the batch hold.
@@ -114,6 +115,7 @@ def trace_step(model: Any, batch: int, shape: Sequence[int] | None = None) -> Tr
         pairs,
         LayerNames(layer_classes(model), model.name),
         lambda op: places[op] >= forward or op.name.startswith(GRADIENT_SCOPE),
+        host,
     )
     return Traced(
         result,

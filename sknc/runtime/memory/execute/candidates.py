@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from .cuts import Chain, Partition, partitions
 from .flatten import FlatGraph
-from .plans import KEEP, RECOMPUTE, SPILL
+from .plans import KEEP, MOVING, OFFLOAD, RECOMPUTE, SPILL
 
 # Recomputing part by part computes everything twice again.
 NESTED = "nested"
-FAMILIES = (RECOMPUTE, NESTED, SPILL)
-# Writing and reading a byte against computing it again, roughly.
-_SPILL_COST = 4.0
+FAMILIES = (RECOMPUTE, NESTED, OFFLOAD, SPILL)
+# Moving a byte away and back against computing it again, roughly.
+_MOVED_COST = {OFFLOAD: 1.0, SPILL: 4.0}
 _KEPT_CHOICES = 12
 # Segments that are run part by part are few and long.
 _MOST_NESTED = 16
@@ -43,7 +44,7 @@ class Candidate:
         """How much is done again, in bytes."""
         rows = zip(self.modes, self.weights, self.made, self.parts, strict=True)
         again = sum(
-            (mode != KEEP) * weight * (2 if parts else 1) + (mode == SPILL) * _SPILL_COST * made
+            (mode != KEEP) * weight * (2 if parts else 1) + _MOVED_COST.get(mode, 0.0) * made
             for mode, weight, made, parts in rows
         )
         return again + 1e-6 * len(self.sizes)
@@ -61,16 +62,16 @@ class Candidate:
         Args:
             factor: what a segment holds while it runs backward, for each byte that it makes.
         """
-        spilled = SPILL in self.modes
         passed, worst, kept = 0.0, 0.0, 0.0
         for number, (mode, weight, made) in enumerate(zip(self.modes, self.weights, self.made, strict=True)):
             if mode == KEEP:
                 kept += factor * weight
                 worst = max(worst, passed + kept)
                 continue
+            moved = mode in MOVING
             between, heaviest = self.inner[number] if self.parts[number] else (0, weight)
-            worst = max(worst, passed + kept + between + factor * heaviest + (made if spilled else 0))
-            passed += 0 if spilled else made
+            worst = max(worst, passed + kept + between + factor * heaviest + (made if moved else 0))
+            passed += 0 if moved else made
         return max(worst, passed + kept)
 
 
@@ -115,13 +116,13 @@ def _isolated(found: Partition, chain: Chain, alone: frozenset[int]) -> tuple[li
     return sizes, starts, single
 
 
-def candidates(chain: Chain, alone: frozenset[int], spill: bool) -> list[Candidate]:
+def candidates(chain: Chain, alone: frozenset[int], pools: Collection[str]) -> list[Candidate]:
     """Returns the plans that may be tried.
 
     Args:
         chain: the network.
         alone: places of steps that must not be run a second time.
-        spill: whether the disk may be used.
+        pools: modes of the pools that may be used.
     """
     result = []
     for found in partitions(chain):
@@ -134,7 +135,7 @@ def candidates(chain: Chain, alone: frozenset[int], spill: bool) -> list[Candida
                 made[owner[at]] += size
         count = len(sizes)
         kept = sorted({1, *(round(count * part / _KEPT_CHOICES) for part in range(1, _KEPT_CHOICES))} - {count})
-        for mode in (RECOMPUTE, SPILL) if spill else (RECOMPUTE,):
+        for mode in (RECOMPUTE, *(mode for mode in MOVING if mode in pools)):
             for tail in kept if count > 1 else []:
                 modes = [KEEP if lone or n >= count - tail else mode for n, lone in enumerate(single)]
                 if any(one != KEEP for one in modes):

@@ -7,17 +7,19 @@ the others recomputed or spilled. An estimate orders them; what is chosen was tr
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from ..errors import InfeasibleBudget
 from ..units import format_size
 from .candidates import FAMILIES, Candidate, candidates, chain_of
 from .flatten import FlatGraph
-from .plans import KEEP, RECOMPUTE, SPILL, Plan, PlannedSegment
+from .moves import moves, within
+from .plans import KEEP, MOVING, RECOMPUTE, Plan, PlannedSegment
+from .pools import Pools
 from .predicting import Peak, Predictor
 from .purity import kept_steps
 from .runner import Runner
-from .spill import TracedPool
 
 _MOST_TRACED = 6
 
@@ -29,16 +31,16 @@ class Chooser:
         graph: the model's flat graph.
         predictor: of the model.
         resident: bytes that the input pipeline keeps on the device.
-        spill: whether the disk may be used.
+        pools: that may be used; the usual ones when left out.
     """
 
-    def __init__(self, graph: FlatGraph, predictor: Predictor, resident: int = 0, spill: bool = True) -> None:
+    def __init__(self, graph: FlatGraph, predictor: Predictor, resident: int = 0, pools: Pools | None = None) -> None:
         self.graph = graph
         self.predictor = predictor
         self.resident = resident
+        self.pools = pools or Pools()
         self.chain = chain_of(graph, predictor.batch_size)
         self.plain = self._peak(None)
-        self.spill = spill
         self.traced: dict[Candidate, Peak] = {}
         self.ratios: dict[str, float] = {}
 
@@ -54,7 +56,8 @@ class Chooser:
         room = budget - self.resident
         if self.plain.bytes <= room:
             return self._plan(None, self.plain, budget)
-        options = candidates(self.chain, kept_steps(self.graph, self.predictor.batch_size), self.spill)
+        alone = kept_steps(self.graph, self.predictor.batch_size)
+        options = [self._within(option) for option in candidates(self.chain, alone, self.pools.limits)]
         best: Candidate | None = None
         for _ in range(_MOST_TRACED):
             cheaper = [
@@ -73,7 +76,22 @@ class Chooser:
             best = self._last_resort(options, room)
         if best is None:
             raise self._refusal(budget)
+        peak = self._peak(best, ahead=True) if self._moves(best) else None
+        if peak is not None and peak.bytes <= room:
+            return self._plan(best, peak, budget, ahead=True)
         return self._plan(best, self.traced[best], budget)
+
+    @staticmethod
+    def _moves(option: Candidate) -> bool:
+        return any(mode in MOVING for mode in option.modes)
+
+    def _within(self, option: Candidate) -> Candidate:
+        """The same within the pools' budgets."""
+        limits = self.pools.limits
+        tight = any(sum(option.made) > limit for mode, limit in limits.items() if mode in option.modes)
+        if not tight:
+            return option
+        return replace(option, modes=within(self.graph, self.predictor.batch_size, option.sizes, option.modes, limits))
 
     def _last_resort(self, options: Sequence[Candidate], room: int) -> Candidate | None:
         """Tries the smallest plans of each family, so that what is refused was really looked at."""
@@ -109,28 +127,30 @@ class Chooser:
         self.ratios[option.family] = max(0.1, (peak.bytes - self.plain.fixed) / max(1.0, estimate))
         return peak
 
-    def _peak(self, option: Candidate | None) -> Peak:
+    def _peak(self, option: Candidate | None, ahead: bool = False) -> Peak:
         if option is None:
             return self.predictor.peak(self.graph, self.chain.weights, 0)
         rows = list(zip(option.modes, option.weights, option.made, strict=True))
         running = max(weight for mode, weight, _ in rows if mode != KEEP)  # parts of a segment are not looked into
         kept = [weight if mode == KEEP else made if mode == RECOMPUTE else 0 for mode, weight, made in rows]
-        with obeying(Runner(self.graph, option.sizes, option.modes, TracedPool(), option.parts)):
-            peak = self.predictor.peak(self.graph, kept, running)
-        # A tensor stays until its file is written, which takes longer than the prediction knows.
-        waiting = max((made for mode, _, made in rows if mode == SPILL), default=0)
-        return Peak(peak.bytes + waiting, peak.fixed, peak.method)
+        runner = Runner(self.graph, option.sizes, option.modes, self.pools.stand_ins(option.modes), option.parts, ahead)
+        with obeying(runner):
+            peak = self.predictor.peak(self.graph, kept, running, self.pools.host or "")
+        # A tensor stays until it is put away, which takes longer than the prediction knows.
+        waiting = sorted((made for mode, _, made in rows if mode in MOVING), reverse=True)
+        return Peak(peak.bytes + sum(waiting[: 2 if ahead else 1]), peak.fixed, peak.method)
 
-    def _plan(self, option: Candidate | None, peak: Peak, budget: int) -> Plan:
+    def _plan(self, option: Candidate | None, peak: Peak, budget: int, ahead: bool = False) -> Plan:
         count = len(self.graph.steps)
         sizes = option.sizes if option else (count,)
         modes = option.modes if option else (KEEP,)
         made = option.made if option else (0,)
         parts = option.parts if option else ((),)
+        moved = moves(self.graph, self.predictor.batch_size, sizes, modes)
         segments, start = [], 0
-        for size, mode, handed, own in zip(sizes, modes, made, parts, strict=True):
+        for size, mode, handed, own, (away, back) in zip(sizes, modes, made, parts, moved, strict=True):
             steps = self.graph.steps[start : start + size]
-            segments.append(PlannedSegment(steps[0].name, steps[-1].name, size, mode, handed, own))
+            segments.append(PlannedSegment(steps[0].name, steps[-1].name, size, mode, handed, own, away, back))
             start += size
         return Plan(
             self.graph.model.name,
@@ -143,6 +163,7 @@ class Chooser:
             self.plain.bytes + self.resident,
             peak.method,
             tuple(segments),
+            ahead,
         )
 
 

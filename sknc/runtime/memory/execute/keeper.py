@@ -20,11 +20,13 @@ from ..errors import InfeasibleBudget, PlanError
 from ..units import format_size, parse_size
 from .choose import Chooser
 from .flatten import FlatGraph, flatten
+from .moving import Moved
 from .plans import SPILL, Plan, check_plan, read_plan
+from .pools import Pools
 from .predicting import Predictor, allocator_in_use, optimizer_name
 from .resident import batch_of, resident_bytes
 from .runner import Runner
-from .spill import DiskPool
+from .spill import StepStart
 
 PLAN = "plan.json"
 
@@ -36,6 +38,8 @@ def fit_in_memory(
     *,
     spill: bool = True,
     spill_folder: str | os.PathLike[str] | None = None,
+    host_budget: int | str | None = None,
+    host: str | None = None,
 ) -> Any:
     """Makes a model train inside a memory budget, with the same gradients.
 
@@ -46,6 +50,9 @@ def fit_in_memory(
         batch_size: samples in a batch; what `fit` is called with counts.
         spill: whether parts may be written to disk and read again where recomputing alone does not do.
         spill_folder: where; the system's folder for temporary files when left out.
+        host_budget: what parts may hold in the host's memory meanwhile, where the model trains on a GPU; all of it
+            when left out, nothing with 0.
+        host: another device whose memory is used instead of that of a GPU's host, such as "CPU:1".
 
     Returns:
         The same model. `fit`, `train_on_batch`, `evaluate`, `predict`, `save` and the like are used as before;
@@ -69,7 +76,7 @@ def fit_in_memory(
             "start it with keras.Input(...), or call model.build(...) first"
         )
     release(model)
-    keeper = Keeper(model, size, batch_size, DiskPlace(spill, spill_folder))
+    keeper = Keeper(model, size, batch_size, Pools(spill, spill_folder, host_budget, host))
     keeper.settle()
     keeper.take_over()
     return model
@@ -84,7 +91,11 @@ def release(model: Any) -> Any:
     Returns:
         The same model.
     """
-    for name in ("call", "fit", "make_train_function"):
+    keeper = keeper_of(model)
+    if keeper is not None:
+        keeper.pools.close()
+        keeper.unhook()
+    for name in ("fit", "make_train_function"):
         if name in vars(model):
             delattr(model, name)
     model.train_function = None
@@ -97,32 +108,28 @@ def plan_of(model: Any) -> Plan | None:
     Args:
         model: what `fit_in_memory` returned.
     """
-    keeper = getattr(vars(model).get("fit"), "keeper", None)
+    keeper = keeper_of(model)
     return keeper.plan if keeper is not None else None
 
 
-class DiskPlace:
-    """Whether and where parts may be spilled.
+def moved_by(model: Any) -> Moved | None:
+    """Returns what a model's training moved to and from its pools so far, None where it has no plan.
 
     Args:
-        allowed: whether the disk may be used.
-        base: where the folder is made.
+        model: what `fit_in_memory` returned.
     """
+    keeper = keeper_of(model)
+    return keeper.pools.moved() if keeper is not None else None
 
-    def __init__(self, allowed: bool, base: str | os.PathLike[str] | None) -> None:
-        self.allowed = allowed
-        self.base = base
-        self.pool: DiskPool | None = None
 
-    def opened(self, needed: int) -> DiskPool:
-        """Returns the folder, made when it is first needed.
+def keeper_of(model: Any) -> Keeper | None:
+    """Returns what keeps a model's budget, None where it has none.
 
-        Args:
-            needed: bytes that will lie there at once.
-        """
-        if self.pool is None:
-            self.pool = DiskPool(self.base, needed)
-        return self.pool
+    Args:
+        model: any keras.Model.
+    """
+    found = getattr(vars(model).get("fit"), "keeper", None)
+    return found if isinstance(found, Keeper) else None
 
 
 class _Fit:
@@ -142,16 +149,16 @@ class Keeper:
         model: the model.
         budget: bytes.
         batch_size: samples in a batch.
-        disk: whether and where parts may be spilled.
+        pools: where else parts may be.
     """
 
     plan: Plan
 
-    def __init__(self, model: Any, budget: int, batch_size: int, disk: DiskPlace) -> None:
+    def __init__(self, model: Any, budget: int, batch_size: int, pools: Pools) -> None:
         self.model = model
         self.budget = budget
         self.batch_size = batch_size
-        self.disk = disk
+        self.pools = pools
         self.resident = 0
         self.settled_for: tuple[Any, ...] | None = None
 
@@ -174,7 +181,13 @@ class Keeper:
         self.resident = resident_bytes(args, kwargs)
         self.batch_size = batch_of(args, kwargs) or self.batch_size
         self.settle()
-        return type(self.model).fit(self.model, *args, **kwargs)
+        before = self.pools.moved()
+        try:
+            return type(self.model).fit(self.model, *args, **kwargs)
+        finally:
+            # However it ended: nobody waits for these files any more.
+            self.pools.tidy()
+            self._report_moved(self.pools.moved() - before)
 
     def make_train_function(self, force: bool = False) -> Any:
         """Makes the function that trains a step, as Keras does, once the plan fits what is compiled now.
@@ -233,7 +246,7 @@ class Keeper:
         predictor = Predictor(self.model, self.batch_size, optimizer)
         with _as_plain(self.model):
             if graph is not None:
-                return Chooser(graph, predictor, self.resident, self.disk.allowed).choose(self.budget)
+                return Chooser(graph, predictor, self.resident, self.pools).choose(self.budget)
             peak = predictor.peak(None, [], 0)
         total = peak.bytes + self.resident
         if total > self.budget:
@@ -265,15 +278,29 @@ class Keeper:
 
     def _obey(self, graph: FlatGraph | None, plan: Plan) -> None:
         self.plan = plan
-        self.model.train_function = None
-        if "call" in vars(self.model):
-            del self.model.call
+        self.unhook()
         if graph is None or plan.changes_nothing:
+            self.pools.close()
             return
         sizes = [segment.steps for segment in plan.segments]
         modes = [segment.mode for segment in plan.segments]
-        pool = self.disk.opened(plan.spilled_bytes) if SPILL in modes else None
-        self.model.call = Runner(graph, sizes, modes, pool, [segment.parts for segment in plan.segments])
+        pools = self.pools.opened(plan)
+        parts = [segment.parts for segment in plan.segments]
+        self.model.call = Runner(graph, sizes, modes, pools, parts, plan.ahead)
+        if SPILL in pools:
+            self.model.train_step = StepStart(self.model.train_step, pools[SPILL])
+
+    def unhook(self) -> None:
+        """Lets the model compute as Keras does."""
+        model = self.model
+        model.train_function = None
+        if "call" in vars(model):
+            del model.call
+        start = vars(model).get("train_step")
+        if isinstance(start, StepStart):
+            del model.train_step
+            if not start.is_the_models_own:
+                model.train_step = start.step
 
     def _report(self) -> None:
         plan = self.plan
@@ -282,6 +309,12 @@ class Keeper:
         if context is not None:
             write_json(context.folder / PLAN, plan.as_json())
             context.results["planned_bytes"] = plan.predicted_peak
+
+    def _report_moved(self, moved: Moved) -> None:
+        context = _block()
+        if context is not None:
+            context.results["moved_bytes"] = moved.bytes
+            context.results["planned_moved_bytes"] = self.plan.moved_bytes * moved.calls
 
 
 class _as_plain:  # noqa: N801  # used like a function
@@ -311,19 +344,16 @@ class _Guarded:
         try:
             return self.function(*args, **kwargs)
         except tensorflow().errors.OpError as error:
+            self.keeper.pools.tidy()
             told = self._told(error)
             if told is None:
                 raise
             raise told from error
 
     def _told(self, error: Any) -> ProgramError | None:
-        pool, plan = self.keeper.disk.pool, self.keeper.plan
-        if pool is not None and str(pool.folder) in str(error.message):
-            reason = str(error.message).partition("\n")[0].replace(str(pool.folder), "").strip(" /;")
-            return ProgramError(
-                f"a part of the training could not be written to or read from {pool.folder}: {reason}",
-                "make room there, name another folder with spill_folder, or give a larger budget",
-            )
+        plan, told = self.keeper.plan, self.keeper.pools.told(error)
+        if told is not None:
+            return told
         if isinstance(error, tensorflow().errors.ResourceExhaustedError):
             return ProgramError(
                 f"the device had no room left: planned were {format_size(plan.predicted_peak)} of "

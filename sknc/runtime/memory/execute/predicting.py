@@ -77,13 +77,14 @@ class Predictor:
         """How peaks are predicted."""
         return LAYERS if self._tracing is None or self._predict is None else OPERATIONS
 
-    def peak(self, graph: FlatGraph | None, kept: Sequence[int], running: int) -> Peak:
+    def peak(self, graph: FlatGraph | None, kept: Sequence[int], running: int, host: str = "") -> Peak:
         """Predicts the peak of the step as the model would run it now.
 
         Args:
             graph: the model's flat graph.
             kept: bytes of each output that is held to the backward pass; used where nothing is traced.
             running: bytes of the outputs of the largest segment; used where nothing is traced.
+            host: the device of the host pool; what is there does not count.
 
         Returns:
             The peak.
@@ -93,7 +94,7 @@ class Predictor:
             return Peak(fixed + int(_UNSEEN * (sum(kept) + 2 * running)), fixed, LAYERS)
         if self._rule is None:
             self._rule = self._tracing.update_rule(self.optimizer)
-        traced = self._tracing.trace_step(self.model, self.batch_size)
+        traced = self._tracing.trace_step(self.model, self.batch_size, host=host)
         found = self._predict.predict_peak(traced.graph, self._rule, self.allocator, self.threads)
         fixed = traced.parameters + traced.trained * (1 + self._rule.slots) + traced.inputs
         peak = int(found.peak * (1 + _HOLES[self.allocator]))
