@@ -83,7 +83,8 @@ def small_disk(folder: Path, options: str) -> Iterator[bool]:
         yield done.returncode == 0
     finally:
         if done.returncode == 0:
-            subprocess.run(["umount", str(folder)], capture_output=True, check=True)
+            # Its lock may still be open.
+            subprocess.run(["umount", "--lazy", str(folder)], capture_output=True, check=True)
 
 
 @contextlib.contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -114,9 +115,11 @@ class Pools:
                 f"more calls of the model wait for their backward pass than files are kept for: {OVERWRITTEN}",
                 "compute the gradient of each call before the next one, or plan with spill=False",
             )
-        if folder not in text:
+        # Of many lines the one that names a file says why, after the file.
+        found = re.search(re.escape(folder) + r"(?:/[^\s;:]*)?[;:]?[ ]*([^\n]*)", text)
+        if found is None:
             return None
-        reason = text.partition("\n")[0].replace(folder, "").strip(" /;")
+        reason = found[1].strip() or text.partition("\n")[0]
         return ProgramError(f"a part of the training could not be written to or read from {folder}: {reason}", ROOM)
 
 
