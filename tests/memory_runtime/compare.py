@@ -48,7 +48,7 @@ def in_pieces(model: Any, mode: str, pools: Any) -> int:
         mode, sizes = "recompute", [5] * (count // 5) + ([count % 5] if count % 5 else [])
         parts = [(2, 2, 1) if size == 5 else () for size in sizes]
     used = {mode: pools[mode]} if mode in MOVING else None
-    model.call = Runner(graph, sizes, [mode] * (len(sizes) - 1) + ["keep"], used, parts, ahead)
+    model.call = Runner(graph, sizes, [mode] * (len(sizes) - 1) + ["keep"], used, parts, ahead=ahead)
     return len(sizes)
 
 

@@ -42,8 +42,15 @@ def planned(folder: Path | None = None, mode: str = "spill", ahead: bool = False
     modes = [mode] * (len(sizes) - 1) + ["keep"]
     ends = [sum(sizes[: number + 1]) for number in range(len(sizes))]
     segments = [
-        PlannedSegment(graph.steps[end - size].name, graph.steps[end - 1].name, size, own, 0, (), *moved)
-        for end, size, own, moved in zip(ends, sizes, modes, moves(graph, BATCH, sizes, modes), strict=True)
+        PlannedSegment(
+            graph.steps[end - size].name,
+            graph.steps[end - 1].name,
+            size,
+            own,
+            written_bytes=away,
+            read_bytes=back,
+        )
+        for end, size, own, (away, back) in zip(ends, sizes, modes, moves(graph, BATCH, sizes, modes), strict=True)
     ]
     fits = keeper.plan
     keeper._obey(graph, Plan(*(getattr(fits, name) for name in _HEAD), tuple(segments), ahead))

@@ -40,7 +40,10 @@ def test_what_is_no_plan_is_refused(tmp_path: Path, text: str) -> None:
 
 
 def test_a_plan_says_where_inputs_go_and_what_is_moved(tmp_path: Path) -> None:
-    away = PlannedSegment("b", "b", 1, "offload", 8, (), 8, 16), PlannedSegment("c", "c", 1, "spill", 4, (), 4, 4)
+    away = (
+        PlannedSegment("b", "b", 1, "offload", 8, written_bytes=8, read_bytes=16),
+        PlannedSegment("c", "c", 1, "spill", 4, written_bytes=4, read_bytes=4),
+    )
     plan = replace(PLAN, segments=(PlannedSegment("a", "a", 1, "recompute"), *away), ahead=True)
     path = tmp_path / "plan.json"
     path.write_text(json.dumps(plan.as_json()), encoding="utf-8")

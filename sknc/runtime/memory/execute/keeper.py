@@ -286,7 +286,7 @@ class Keeper:
         modes = [segment.mode for segment in plan.segments]
         pools = self.pools.opened(plan)
         parts = [segment.parts for segment in plan.segments]
-        self.model.call = Runner(graph, sizes, modes, pools, parts, plan.ahead)
+        self.model.call = Runner(graph, sizes, modes, pools, parts, ahead=plan.ahead)
         if SPILL in pools:
             self.model.train_step = StepStart(self.model.train_step, pools[SPILL])
 
