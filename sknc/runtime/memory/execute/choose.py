@@ -133,7 +133,9 @@ class Chooser:
         rows = list(zip(option.modes, option.weights, option.made, strict=True))
         running = max(weight for mode, weight, _ in rows if mode != KEEP)  # parts of a segment are not looked into
         kept = [weight if mode == KEEP else made if mode == RECOMPUTE else 0 for mode, weight, made in rows]
-        runner = Runner(self.graph, option.sizes, option.modes, self.pools.stand_ins(option.modes), option.parts, ahead)
+        runner = Runner(
+            self.graph, option.sizes, option.modes, self.pools.stand_ins(option.modes), option.parts, ahead=ahead
+        )
         with obeying(runner):
             peak = self.predictor.peak(self.graph, kept, running, self.pools.host or "")
         # A tensor stays until it is put away, which takes longer than the prediction knows.
@@ -150,7 +152,8 @@ class Chooser:
         segments, start = [], 0
         for size, mode, handed, own, (away, back) in zip(sizes, modes, made, parts, moved, strict=True):
             steps = self.graph.steps[start : start + size]
-            segments.append(PlannedSegment(steps[0].name, steps[-1].name, size, mode, handed, own, away, back))
+            first, last = steps[0].name, steps[-1].name
+            segments.append(PlannedSegment(first, last, size, mode, handed, own, written_bytes=away, read_bytes=back))
             start += size
         return Plan(
             self.graph.model.name,
