@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import threading
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -174,6 +175,17 @@ def test_which_pools_there_are() -> None:
     assert not Pools(False, host="CPU:1", host_budget=0).limits
     with pytest.raises(PlanError, match="below zero"):
         Pools(host_budget=-1)
+
+
+def test_a_plan_of_another_run_must_not_use_what_there_is_not(tmp_path: Path) -> None:
+    plan = plan_of(planned(tmp_path))
+    assert plan is not None
+    assert Pools().allow(plan)
+    assert not Pools(spill=False).allow(plan)
+    on_host = replace(plan, segments=tuple(replace(s, mode=s.mode.replace("spill", "offload")) for s in plan.segments))
+    assert not Pools().allow(on_host)
+    assert Pools(host="CPU:1").allow(on_host)
+    assert not Pools(host="CPU:1", host_budget=ACTIVATION).allow(on_host)
 
 
 def test_two_trainings_at_once_share_a_folder(tmp_path: Path) -> None:

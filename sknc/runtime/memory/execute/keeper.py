@@ -274,7 +274,7 @@ class Keeper:
             return None
         mine = (self.batch_size, self.resident, self.budget, optimizer_name(optimizer), allocator_in_use())
         made_for = (plan.batch_size, plan.resident_bytes, plan.budget, plan.optimizer, plan.allocator)
-        return plan if mine == made_for else None
+        return plan if mine == made_for and self.pools.allow(plan) else None
 
     def _obey(self, graph: FlatGraph | None, plan: Plan) -> None:
         self.plan = plan

@@ -52,6 +52,15 @@ class Pools:
         self.disk: DiskPool | None = None
         self._host_pool: HostPool | None = None
 
+    def allow(self, plan: Plan) -> bool:
+        """Returns whether a plan uses no pool that there is not, and none beyond its budget.
+
+        Args:
+            plan: perhaps of another run.
+        """
+        used = {segment.mode for segment in plan.segments} & {OFFLOAD, SPILL}
+        return all(plan.held_bytes(mode) <= self.limits.get(mode, -1) for mode in used)
+
     def stand_ins(self, modes: Iterable[str]) -> dict[str, Any]:
         """Returns what stands for pools while a step is traced: the same operations, and nothing is moved.
 
