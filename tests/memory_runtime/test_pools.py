@@ -186,6 +186,12 @@ def test_a_plan_of_another_run_must_not_use_what_there_is_not(tmp_path: Path) ->
     assert not Pools().allow(on_host)
     assert Pools(host="CPU:1").allow(on_host)
     assert not Pools(host="CPU:1", host_budget=ACTIVATION).allow(on_host)
+    pools = Pools(folder=tmp_path)
+    pools.opened(plan)["spill"].counts.written.assign_add(5)
+    pools.close()
+    pools.opened(plan)
+    assert pools.moved().bytes == 5, "another folder, the same training"
+    pools.close()
 
 
 def test_two_trainings_at_once_share_a_folder(tmp_path: Path) -> None:

@@ -89,7 +89,8 @@ class Pools:
         if SPILL not in modes:
             return found
         if self.disk is None or self.disk.closed:
-            self.disk = DiskPool(self.folder, plan.spilled_bytes)
+            counts = self.disk.counts if self.disk is not None else None
+            self.disk = DiskPool(self.folder, plan.spilled_bytes, counts)
         else:
             self.disk.require(plan.spilled_bytes)
         found[SPILL] = self.disk

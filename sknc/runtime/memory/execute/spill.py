@@ -79,12 +79,15 @@ class DiskPool:
     Args:
         base: where the folder is made; the system's folder for temporary files when left out.
         needed: bytes that will lie there at once, 0 where that is not known.
+        counts: of an earlier folder, to go on with.
 
     Raises:
         ProgramError: nothing can be written there, or there is too little room.
     """
 
-    def __init__(self, base: str | os.PathLike[str] | None = None, needed: int = 0) -> None:
+    def __init__(
+        self, base: str | os.PathLike[str] | None = None, needed: int = 0, counts: Counts | None = None
+    ) -> None:
         self.root = Path(base if base is not None else tempfile.gettempdir()).absolute()
         try:
             self.root.mkdir(parents=True, exist_ok=True)
@@ -98,7 +101,7 @@ class DiskPool:
         self._owner = os.getpid()
         self.closed = False
         atexit.register(self.close)
-        self.counts = Counts()
+        self.counts = counts or Counts()
         self.tickets = _Tickets(self.folder)
         self.require(needed)
 
