@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import resource
 import subprocess
 from collections.abc import Iterator
@@ -28,11 +29,13 @@ def cut(count: int, size: int) -> list[int]:
     return [size] * (count // size) + ([count % size] if count % size else [])
 
 
-def planned(folder: Path | None = None, mode: str = "spill", ahead: bool = False) -> Any:
+def planned(folder: Path | None = None, mode: str = "spill", ahead: bool = False, step: Any = None) -> Any:
     """A compiled residual net that obeys a plan: three segments in a pool, the last one kept."""
     keras.utils.set_random_seed(3)
     model = residual(blocks=4, width=16, side=16)
     model.compile("sgd", CROSS, jit_compile=False)
+    if step is not None:
+        model.train_step = functools.partial(step, model)
     if mode == "plain":
         return model
     model = fit_in_memory(model, "1GiB", BATCH, spill_folder=folder)

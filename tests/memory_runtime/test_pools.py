@@ -35,7 +35,7 @@ HEADER = 64
 
 
 def test_a_host_pool_and_a_disk_on_two_devices() -> None:
-    options = json.dumps({"budget": 9 * 2**20, "host_budget": 3_000_000})
+    options = json.dumps({"budget": 9_961_472, "host_budget": 3_000_000})
     environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "-1"}
     command = [sys.executable, "-m", "tests.memory_runtime.two_devices", options]
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=500, check=False)
@@ -278,6 +278,27 @@ def test_files_are_never_taken_for_those_of_another_call(tmp_path: Path) -> None
 
     with pytest.raises(tf.errors.InvalidArgumentError, match="overwritten"):
         gradients(model, many)
+
+
+def test_a_training_step_may_call_its_model_often(tmp_path: Path) -> None:
+    def step(model: Any, data: Any) -> Any:
+        call = tf.function(lambda x: model(x, training=True), autograph=False)
+        with tf.GradientTape() as tape:
+            loss = tf.add_n([tf.reduce_mean(call(data[0] * factor) ** 2) for factor in (0.5, 1.0, 1.5, 2.0, 2.5, 3.0)])
+        gradients = tape.gradient(loss, model.trainable_variables)
+        model.optimizer.apply(gradients, model.trainable_variables)
+        return {"loss": loss}
+
+    weights = []
+    for mode in ("plain", "spill"):
+        model = planned(tmp_path, mode, step=step)
+        for _ in range(3):
+            model.train_on_batch(*batches())
+        weights.append(model.get_weights())
+    for one, two in zip(*weights, strict=True):
+        np.testing.assert_allclose(two, one, rtol=1e-4, atol=1e-6)
+    assert "train_step" in vars(release(model)), "the user's own is there again"
+    assert not list(tmp_path.iterdir())
 
 
 def test_gradients_of_gradients_go_through_a_pool(tmp_path: Path) -> None:

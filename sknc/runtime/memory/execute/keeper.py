@@ -21,7 +21,7 @@ from ..units import format_size, parse_size
 from .choose import Chooser
 from .flatten import FlatGraph, flatten
 from .moving import Moved
-from .plans import SPILL, Plan, check_plan, read_plan
+from .plans import Plan, check_plan, read_plan
 from .pools import Pools
 from .predicting import Predictor, allocator_in_use, optimizer_name
 from .resident import batch_of, resident_bytes
@@ -94,8 +94,12 @@ def release(model: Any) -> Any:
     keeper = keeper_of(model)
     if keeper is not None:
         keeper.pools.close()
-        keeper.unhook()
-    for name in ("fit", "make_train_function"):
+    start = vars(model).get("train_step")
+    if isinstance(start, StepStart):
+        del model.train_step
+        if start.replaced:
+            model.train_step = start.step
+    for name in ("call", "fit", "make_train_function"):
         if name in vars(model):
             delattr(model, name)
     model.train_function = None
@@ -166,6 +170,8 @@ class Keeper:
         """Puts the hooks in place."""
         self.model.fit = _Fit(self)
         self.model.make_train_function = self.make_train_function
+        replaced = "train_step" in vars(self.model)
+        self.model.train_step = StepStart(self.model.train_step, self.pools.files, replaced)
         self.model.train_function = None
 
     def fit(self, *args: Any, **kwargs: Any) -> Any:
@@ -278,7 +284,9 @@ class Keeper:
 
     def _obey(self, graph: FlatGraph | None, plan: Plan) -> None:
         self.plan = plan
-        self.unhook()
+        self.model.train_function = None
+        if "call" in vars(self.model):
+            del self.model.call
         if graph is None or plan.changes_nothing:
             self.pools.close()
             return
@@ -287,20 +295,6 @@ class Keeper:
         pools = self.pools.opened(plan)
         parts = [segment.parts for segment in plan.segments]
         self.model.call = Runner(graph, sizes, modes, pools, parts, ahead=plan.ahead)
-        if SPILL in pools:
-            self.model.train_step = StepStart(self.model.train_step, pools[SPILL])
-
-    def unhook(self) -> None:
-        """Lets the model compute as Keras does."""
-        model = self.model
-        model.train_function = None
-        if "call" in vars(model):
-            del model.call
-        start = vars(model).get("train_step")
-        if isinstance(start, StepStart):
-            del model.train_step
-            if not start.is_the_models_own:
-                model.train_step = start.step
 
     def _report(self) -> None:
         plan = self.plan

@@ -96,6 +96,10 @@ class Pools:
         found[SPILL] = self.disk
         return found
 
+    def files(self) -> DiskPool | None:
+        """Returns the disk pool while it is in use."""
+        return self.disk if self.disk is not None and not self.disk.closed else None
+
     def moved(self) -> Moved:
         """Returns what was moved since the model was planned for first."""
         used = [pool for pool in (self.disk, self._host_pool) if pool is not None]

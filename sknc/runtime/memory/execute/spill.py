@@ -11,6 +11,7 @@ import contextlib
 import os
 import shutil
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any
 
@@ -197,17 +198,14 @@ class StepStart:
 
     Args:
         step: the `train_step`.
-        pool: of the model.
+        pool: says which pool the model uses, None for none.
+        replaced: whether the step is not a method of the model's class, but was put on the model itself.
     """
 
-    def __init__(self, step: Any, pool: DiskPool) -> None:
+    def __init__(self, step: Any, pool: Callable[[], DiskPool | None], replaced: bool) -> None:
         self.step = step
-        self.tickets = pool.tickets
-
-    @property
-    def is_the_models_own(self) -> bool:
-        """Whether the `train_step` is a method of the model, and not one that was put in its place."""
-        return getattr(self.step, "__self__", None) is not None
+        self.replaced = replaced
+        self.pool = pool
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Runs the `train_step`.
@@ -216,12 +214,16 @@ class StepStart:
             *args: of it.
             **kwargs: of it.
         """
-        self.tickets.restart()
-        before, self.tickets.in_step = self.tickets.in_step, True
+        pool = self.pool()
+        if pool is None:
+            return self.step(*args, **kwargs)
+        tickets = pool.tickets
+        tickets.restart()
+        before, tickets.in_step = tickets.in_step, True
         try:
             return self.step(*args, **kwargs)
         finally:
-            self.tickets.in_step = before
+            tickets.in_step = before
 
 
 class FileStore:
