@@ -16,7 +16,7 @@ import tensorflow as tf
 _FETCHED = "train_op"
 _LOWERED = "_lower_using_switch_merge"
 # Some rewritings are for placed operations only.
-_DEVICE = "/job:localhost/replica:0/task:0/device:CPU:0"
+_DEVICE, _HOST = (f"/job:localhost/replica:0/task:0/device:CPU:{number}" for number in (0, 1))
 
 
 @dataclass(frozen=True)
@@ -37,12 +37,13 @@ class Optimized:
         return tensor if op is None else op.outputs[tensor.value_index]
 
 
-def optimized(graph: Any, wanted: Sequence[Any]) -> Optimized | None:
+def optimized(graph: Any, wanted: Sequence[Any], host: str = "") -> Optimized | None:
     """Optimise a graph as TensorFlow does before a step runs.
 
     Args:
         graph: a tf.Graph without variables.
         wanted: tensors of it that have to be there afterwards.
+        host: the device of a host pool, whose operations stay there; empty for none.
 
     Returns:
         The optimised graph; None where this TensorFlow has no optimiser that can be called, or it fails.
@@ -54,7 +55,7 @@ def optimized(graph: Any, wanted: Sequence[Any]) -> Optimized | None:
         return None
     definition = graph.as_graph_def()
     for node in definition.node:
-        node.device = _DEVICE
+        node.device = _HOST if host and node.device == host else _DEVICE
         # A loop taken apart is a cycle, which nothing here can follow.
         node.attr.pop(_LOWERED, None)
     meta = tf.compat.v1.MetaGraphDef(graph_def=definition)
@@ -62,6 +63,8 @@ def optimized(graph: Any, wanted: Sequence[Any]) -> Optimized | None:
     meta.collection_def[_FETCHED].node_list.value.extend(fetched)
     try:
         found = optimizer.OptimizeGraph(config, meta, strip_default_attributes=False)
+        for node in found.node:
+            node.device = host if node.device == _HOST else ""
         with tf.Graph().as_default() as result:
             tf.import_graph_def(found, name="")
     except (ValueError, tf.errors.OpError):

@@ -17,6 +17,8 @@ GRADIENT_SCOPE = "gradient_tape/"
 GATES = "sknc_gates"
 # TensorFlow folds operations on constants while it optimises a graph, up to about this size of the result.
 FOLDED = 10 * 1024 * 1024
+# Operations that copy, under names that no rule of TensorFlow's kernels is about.
+TO_HOST, FROM_HOST = "ToHost", "FromHost"
 _SHAPES = frozenset({"Shape", "ShapeN", "Rank", "Size", "BroadcastGradientArgs"})
 # Fused operations compute as much as their first part.
 _FUSED = {"_FusedConv2D": "Conv2D", "_FusedMatMul": "MatMul", "_FusedDepthwiseConv2dNative": "DepthwiseConv2dNative"}
@@ -189,10 +191,10 @@ class LayerNames:
 
 
 def _operation(
-    op: Any, ids: Mapping[Any, int], numbers: Mapping[Any, int], layer: str, backward: bool, loop: Any
+    op: Any, kind: str, ids: Mapping[Any, int], numbers: Mapping[Any, int], layer: str, backward: bool, loop: Any
 ) -> Op:
     return Op(
-        op.type,
+        kind,
         tuple(ids[tensor.ref()] for tensor in op.inputs if tensor.ref() in ids),
         tuple(ids[tensor.ref()] for tensor in op.outputs),
         tuple(numbers[other] for other in op.control_inputs if other in numbers),
@@ -201,6 +203,13 @@ def _operation(
         backward,
         loop_scratch(loop, backward) if loop else (),
     )
+
+
+def _copied(op: Any, host: str) -> str:
+    """Whether an operation of the host takes a tensor there, or hands one back, which the device then holds."""
+    if not host or op.device != host:
+        return ""
+    return TO_HOST if any(tensor.op.device != host for tensor in op.inputs) else FROM_HOST
 
 
 def op_graph(
@@ -214,6 +223,7 @@ def op_graph(
     traced: Any,
     unrolled: bool = False,
     gates: Sequence[Sequence[Any]] = (),
+    host: str = "",
 ) -> OpGraph:
     """Turn TensorFlow's operations into an operation graph.
 
@@ -228,6 +238,7 @@ def op_graph(
         traced: the graph as it was traced, which knows the bodies of loops.
         unrolled: whether loops are written turn by turn.
         gates: groups of operations at which a segment's backward pass begins.
+        host: a device whose memory does not count; empty for none.
 
     Returns:
         The forward and backward pass.
@@ -247,12 +258,13 @@ def op_graph(
         if unrolled and unroller.takes(op, loop):
             unroller.write(op, loop, layer, backward)
             return
+        copied = _copied(op, host)
         made = loop_sizes(loop) if loop else [(tensor_bytes(tensor), 1) for tensor in op.outputs]
         for tensor, (size, count) in zip(op.outputs, made, strict=True):
             ids[tensor.ref()] = len(sizes)
             pieces[len(sizes)] = count
-            sizes.append(size)
-        result.append(_operation(op, ids, numbers, layer, backward, loop))
+            sizes.append(0 if copied == TO_HOST else size)
+        result.append(_operation(op, copied or op.type, ids, numbers, layer, backward, loop))
 
     for op in kept:
         if not twins.stand_in(op, ids, numbers):
