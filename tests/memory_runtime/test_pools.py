@@ -37,7 +37,7 @@ HEADER = 64
 
 
 def test_a_host_pool_and_a_disk_on_two_devices() -> None:
-    options = json.dumps({"budget": 9_961_472, "host_budget": 1_500_000})
+    options = json.dumps({"budget": 9_000_000, "host_budget": 1_500_000})
     environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "-1"}
     command = [sys.executable, "-m", "tests.memory_runtime.two_devices", options]
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=500, check=False)
@@ -55,8 +55,8 @@ def test_a_host_pool_and_a_disk_on_two_devices() -> None:
     assert found["different"] == 0, "losses, weights, statistics and seeds are those of plain Keras"
     written, read, calls = found["moved"]
     files = sum(segment["mode"] == "spill" and segment["written_bytes"] > 0 for segment in segments)
-    assert calls == 3
-    assert 0 < written + read - 3 * found["plan"]["moved_bytes"] <= 3 * 2 * files * HEADER
+    assert calls == 2
+    assert 0 < written + read - 2 * found["plan"]["moved_bytes"] <= 2 * 2 * files * HEADER
     # TensorFlow's graph optimiser left the copies where they are, each one there and back, and nothing else.
     offloaded = sum(segment["mode"] == "offload" and segment["written_bytes"] > 0 for segment in segments)
     assert found["copies"] == 2 * offloaded > 0
@@ -114,13 +114,14 @@ def test_inputs_are_fetched_one_segment_ahead(ahead: bool) -> None:
     assert not [name for name in names if name.startswith("back") and "_" in name], "nothing is fetched twice"
 
 
-def read_and_written() -> tuple[int, int]:
-    """What the system says that this process read and wrote."""
+def read_and_written() -> tuple[int, int] | None:
+    """What the system says that this process read and wrote, None where it does not say."""
+    if not Path("/proc/self/io").is_file():
+        return None
     rows = dict(line.split(": ") for line in Path("/proc/self/io").read_text(encoding="utf-8").splitlines())
     return int(rows["rchar"]), int(rows["wchar"])
 
 
-@pytest.mark.skipif(not Path("/proc/self/io").is_file(), reason="the system does not say what a process reads")
 @pytest.mark.parametrize("ahead", [True, False])
 def test_what_is_counted_is_what_the_system_counts_and_the_plan_says(tmp_path: Path, ahead: bool) -> None:
     model, x, y, loss = long_skips()
@@ -135,7 +136,7 @@ def test_what_is_counted_is_what_the_system_counts_and_the_plan_says(tmp_path: P
     before, system = pool.counts.moved(), read_and_written()
     for _ in range(5):
         model.train_on_batch(x, y)
-    read, written = (after - earlier for after, earlier in zip(read_and_written(), system, strict=True))
+    after = read_and_written()
     moved = pool.counts.moved() - before
     planned_moves = moves(graph, BATCH, sizes, modes)
     away, back = (5 * sum(row[place] for row in planned_moves) for place in (0, 1))
@@ -143,7 +144,9 @@ def test_what_is_counted_is_what_the_system_counts_and_the_plan_says(tmp_path: P
     assert moved.calls == 5
     slack = 5 * len(sizes) * 2 * HEADER
     assert 0 <= moved.written - away <= slack and 0 <= moved.read - back <= slack
-    assert 0 <= written - moved.written < slack and 0 <= read - moved.read < slack
+    if system is not None and after is not None:
+        read, written = after[0] - system[0], after[1] - system[1]
+        assert 0 <= written - moved.written < slack and 0 <= read - moved.read < slack
     pool.close()
 
 

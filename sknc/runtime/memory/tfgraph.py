@@ -262,7 +262,7 @@ def op_graph(
         made = loop_sizes(loop) if loop else [(tensor_bytes(tensor), 1) for tensor in op.outputs]
         for tensor, (size, count) in zip(op.outputs, made, strict=True):
             ids[tensor.ref()] = len(sizes)
-            pieces[len(sizes)] = count
+            pieces.update({len(sizes): count} if count > 1 else {})
             sizes.append(0 if copied == TO_HOST else size)
         result.append(_operation(op, copied or op.type, ids, numbers, layer, backward, loop))
 
@@ -270,19 +270,14 @@ def op_graph(
         if not twins.stand_in(op, ids, numbers):
             write(op)
             numbers.update({op: len(result) - 1} if result else {})
-    return replace(
-        _titled(result, names),
-        sizes=tuple(sizes),
-        held=frozenset(range(len(held))),
-        gradients={ids[one]: ids[other.ref()] for one, other in gradients.items() if other.ref() in ids},
-        drawn=frozenset(drawn),
-        pieces={tensor: count for tensor, count in pieces.items() if count > 1},
-        gates=tuple(group for gate in gates if (group := tuple(numbers[op] for op in gate if op in numbers))),
-    )
+    known = {ids[one]: ids[other.ref()] for one, other in gradients.items() if other.ref() in ids}
+    groups = [[numbers[op] for op in gate if op in numbers] for gate in gates]
+    graph = OpGraph(tuple(result), tuple(sizes), frozenset(range(len(held))), known, {}, frozenset(drawn), pieces)
+    return _titled(replace(graph, gates=tuple(tuple(group) for group in groups if group)), names)
 
 
-def _titled(ops: Sequence[Op], names: Any) -> OpGraph:
-    """Operations that say the titles of their layers instead of scopes."""
+def _titled(graph: OpGraph, names: Any) -> OpGraph:
+    """A graph whose operations say the titles of their layers instead of scopes."""
     titles = names.titles()
     layers = {title: names.class_of(scope) for scope, title in titles.items()}
-    return OpGraph(tuple(replace(op, layer=titles.get(op.layer, "")) for op in ops), (), frozenset(), layers=layers)
+    return replace(graph, ops=tuple(replace(op, layer=titles.get(op.layer, "")) for op in graph.ops), layers=layers)
