@@ -212,6 +212,13 @@ def _copied(op: Any, host: str) -> str:
     return TO_HOST if any(tensor.op.device != host for tensor in op.inputs) else FROM_HOST
 
 
+def _made(op: Any, loop: Any, copied: str) -> list[tuple[int, int]]:
+    """The bytes of what an operation makes, and of how many tensors each consists."""
+    if loop:
+        return loop_sizes(loop)
+    return [(0 if copied == TO_HOST else tensor_bytes(tensor), 1) for tensor in op.outputs]
+
+
 def op_graph(
     ops: Sequence[Any],
     wanted: Sequence[Any],
@@ -243,7 +250,6 @@ def op_graph(
     Returns:
         The forward and backward pass.
     """
-    kept = kept_ops(ops, wanted)
     ids: dict[Any, int] = {tensor.ref(): number for number, tensor in enumerate(held)}
     sizes = [tensor_bytes(tensor) for tensor in held]
     numbers: dict[Any, int] = {}
@@ -259,14 +265,13 @@ def op_graph(
             unroller.write(op, loop, layer, backward)
             return
         copied = _copied(op, host)
-        made = loop_sizes(loop) if loop else [(tensor_bytes(tensor), 1) for tensor in op.outputs]
-        for tensor, (size, count) in zip(op.outputs, made, strict=True):
+        for tensor, (size, count) in zip(op.outputs, _made(op, loop, copied), strict=True):
             ids[tensor.ref()] = len(sizes)
             pieces.update({len(sizes): count} if count > 1 else {})
-            sizes.append(0 if copied == TO_HOST else size)
+            sizes.append(size)
         result.append(_operation(op, copied or op.type, ids, numbers, layer, backward, loop))
 
-    for op in kept:
+    for op in kept_ops(ops, wanted):
         if not twins.stand_in(op, ids, numbers):
             write(op)
             numbers.update({op: len(result) - 1} if result else {})
