@@ -82,6 +82,7 @@ def fit_in_memory(
     spill: bool = True,
     spill_folder: str | os.PathLike[str] | None = None,
     plan: Any = None,
+    host_budget: int | str | None = None,
 ) -> Any:
     """Make a keras.Model train inside a memory budget, with the same gradients.
 
@@ -94,6 +95,8 @@ def fit_in_memory(
         spill_folder: where; the system's folder for temporary files when left out.
         plan: a plan that was made before (`sknc.runtime.memory.plan_of(model)`), or the path of a `plan.json`; it is
             obeyed, and nothing is planned.
+        host_budget: what parts may hold in the host's memory meanwhile, where the model trains on a GPU; all of it
+            when left out, nothing with 0.
 
     Returns:
         The same model. `fit`, `evaluate`, `predict`, `save` and the like are used as before, and what is saved is
@@ -112,4 +115,12 @@ def fit_in_memory(
     """
     from sknc.runtime.memory.execute.keeper import fit_in_memory as keep
 
-    return keep(model, budget, batch_size, spill=spill, spill_folder=spill_folder, plan=plan)
+    return keep(
+        model,
+        budget,
+        batch_size,
+        spill=spill,
+        spill_folder=spill_folder,
+        plan=plan,
+        host_budget=host_budget,
+    )

@@ -35,6 +35,8 @@ class Row:
     parameters: int | None = None
     peak_bytes: int | None = None
     planned_bytes: int | None = None
+    moved_bytes: int | None = None
+    planned_moved_bytes: int | None = None
     accuracy: float | None = None
     loss: float | None = None
     reason: str = ""
@@ -54,6 +56,8 @@ class Row:
         self.parameters = _whole(said.get("parameters"))
         self.peak_bytes = _whole(said.get("peak_bytes"))
         self.planned_bytes = _whole(said.get("planned_bytes"))
+        self.moved_bytes = _whole(said.get("moved_bytes"))
+        self.planned_moved_bytes = _whole(said.get("planned_moved_bytes"))
         measures = said.get("metrics")
         last = measures if isinstance(measures, Mapping) else {}
         self.accuracy = _first(said.get("accuracy"), *_accuracies(last))

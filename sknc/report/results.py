@@ -67,8 +67,9 @@ def _row(row: Row) -> dict[str, Any]:
         "threads": row.threads or None,
         "reused": row.reused,
     }
-    if row.planned_bytes is not None:
-        said["planned_bytes"] = row.planned_bytes
+    for name in ("planned_bytes", "moved_bytes", "planned_moved_bytes"):
+        if (value := getattr(row, name)) is not None:
+            said[name] = value
     if row.no_room is not None:
         said["no_room"] = dict(row.no_room)
     return said

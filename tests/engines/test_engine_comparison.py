@@ -86,13 +86,16 @@ def test_a_difference_in_threads_is_told(report: Report) -> None:
 
 
 def test_peaks_are_shown_where_they_are_known(report: Report) -> None:
-    report.rows[1].peak_bytes, report.rows[1].planned_bytes = 3 << 29, 1 << 30
+    report.rows[1].take_result(
+        {"peak_bytes": 3 << 29, "planned_bytes": 1 << 30, "moved_bytes": 9, "planned_moved_bytes": 8}
+    )
     lines = _shown(report)
     assert lines[0].split()[-2:] == ["peak", "planned"]
     assert lines[2].split()[-4:] == ["1.5", "GiB", "1.0", "GiB"]
     said = results.as_json(report)["submodels"]
     assert (said[1]["peak_bytes"], said[1]["planned_bytes"]) == (3 << 29, 1 << 30)
-    assert "planned_bytes" not in said[0]
+    assert (said[1]["moved_bytes"], said[1]["planned_moved_bytes"]) == (9, 8)
+    assert "planned_bytes" not in said[0] and "moved_bytes" not in said[0]
 
 
 def test_it_says_what_was_measured_and_why_nothing_was(report: Report) -> None:

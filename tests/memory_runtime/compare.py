@@ -14,6 +14,8 @@ import numpy as np
 import tensorflow as tf
 
 from sknc.runtime.memory.execute.flatten import flatten
+from sknc.runtime.memory.execute.host import HostPool
+from sknc.runtime.memory.execute.plans import MOVING
 from sknc.runtime.memory.execute.runner import Runner
 from sknc.runtime.memory.execute.spill import DiskPool
 from tests.memory_runtime.nets import NETS
@@ -33,8 +35,10 @@ class Recording(keras.optimizers.SGD):
         super().update_step(gradient, variable, learning_rate)
 
 
-def in_pieces(model: Any, mode: str, pool: Any) -> int:
+def in_pieces(model: Any, mode: str, pools: Any) -> int:
     """Makes a model run in segments of three steps, all but the last one as the mode says."""
+    ahead = mode.endswith("+")
+    mode = mode.removesuffix("+")
     graph = flatten(model)
     assert graph is not None
     count = len(graph.steps)
@@ -45,15 +49,16 @@ def in_pieces(model: Any, mode: str, pool: Any) -> int:
     if mode == "nested":
         mode, sizes = "recompute", [5] * (count // 5) + ([count % 5] if count % 5 else [])
         parts = [(2, 2, 1) if size == 5 else () for size in sizes]
-    model.call = Runner(graph, sizes, [mode] * (len(sizes) - 1) + ["keep"], pool, parts, kept)
+    used = {mode: pools[mode]} if mode in MOVING else None
+    model.call = Runner(graph, sizes, [mode] * (len(sizes) - 1) + ["keep"], used, parts, kept, ahead)
     return len(sizes)
 
 
-def trained(name: str, mode: str, pool: Any) -> dict[str, Any]:
+def trained(name: str, mode: str, pools: Any) -> dict[str, Any]:
     """Trains a network and returns everything that training left behind."""
     keras.utils.set_random_seed(7)
     model, x, y, loss = NETS[name]()
-    segments = in_pieces(model, mode, pool) if mode != "plain" else 0
+    segments = in_pieces(model, mode, pools) if mode != "plain" else 0
     optimizer = Recording(0.05, momentum=0.9)
     model.compile(optimizer, loss, jit_compile=False)
     gradients, losses = [], []
@@ -79,12 +84,16 @@ def largest(one: list[Any], two: list[Any]) -> float:
 def main(names: list[str]) -> None:
     """Prints one line of JSON for each network."""
     tf.config.experimental.enable_op_determinism()
-    pool = DiskPool()
+    cpu = tf.config.list_physical_devices("CPU")[0]
+    tf.config.set_logical_device_configuration(cpu, [tf.config.LogicalDeviceConfiguration()] * 2)
+    pools = {"spill": DiskPool(), "offload": HostPool("/device:CPU:1")}
     for number, name in enumerate(names):
         plain = trained(name, "plain", None)
-        # Some from the disk as well, some part by part: a run costs seconds.
-        for mode in ("recompute", *({0: ["spill"], 1: ["nested"], 2: ["kept"], 3: ["kept"]}.get(number % 4, []))):
-            ours = trained(name, mode, pool)
+        # Some from the disk and the host as well ("+": fetched ahead), some part by part or with kept outputs: a
+        # run costs seconds.
+        more = {0: ["spill"], 1: ["nested", "offload+"], 2: ["spill+", "kept"], 3: ["offload", "kept"]}
+        for mode in ("recompute", *more[number % 4]):
+            ours = trained(name, mode, pools)
             moved = float(max(np.max(np.abs(g)) for g in plain["gradients"]))
             differences = {key: largest(plain[key], ours[key]) for key in plain if key != "segments"}
             print(

@@ -17,7 +17,7 @@ import sknc
 from sknc.runtime import notes
 from sknc.runtime.errors import ProgramError
 from sknc.runtime.memory.errors import InfeasibleBudget, PlanError
-from sknc.runtime.memory.execute.keeper import fit_in_memory, plan_of, release
+from sknc.runtime.memory.execute.keeper import fit_in_memory, moved_by, plan_of, release
 from sknc.runtime.memory.execute.spill import PREFIX
 from tests.memory_runtime.nets import residual
 
@@ -168,11 +168,11 @@ def test_the_plan_follows_the_optimiser_the_batch_and_the_data() -> None:
 
 def test_a_released_model_trains_plainly() -> None:
     model = release(fit_in_memory(deep(), 18 * MIB, BATCH))
-    assert not {"call", "fit", "make_train_function"} & set(vars(model))
+    assert not {"call", "fit", "make_train_function", "train_step"} & set(vars(model))
     assert plan_of(model) is None
 
 
-def test_spilled_files_are_removed_and_an_unwritable_folder_is_said(tmp_path: Path) -> None:
+def test_a_planned_spill_moves_what_was_planned_and_an_unwritable_folder_is_said(tmp_path: Path) -> None:
     model = deep()
     model.compile("sgd", CROSS, jit_compile=False)
     model = fit_in_memory(model, 10 * MIB, BATCH, spill_folder=tmp_path)
@@ -181,10 +181,14 @@ def test_spilled_files_are_removed_and_an_unwritable_folder_is_said(tmp_path: Pa
     x, y = data()
     model.train_on_batch(x[:BATCH], y[:BATCH])
     (folder,) = tmp_path.glob(f"{PREFIX}*")
-    assert sum(file.stat().st_size for file in folder.iterdir()) <= plan.spilled_bytes * 1.1
-    # A full or lost disk looks the same from within: nothing can be written.
+    files = [file.stat().st_size for file in folder.iterdir()]
+    assert plan.spilled_bytes < sum(files) <= plan.spilled_bytes + 64 * len(files)
+    moved = moved_by(model)
+    assert moved is not None
+    assert plan.moved_bytes < moved.bytes <= plan.moved_bytes + 2 * 64 * len(files)
+    # A lost disk: nothing can be written.
     keeper = model.fit.keeper
-    keeper.disk.pool.close()
+    keeper.pools.close()
     assert not list(tmp_path.iterdir())
     folder.write_text("", encoding="utf-8")
     with pytest.raises(ProgramError, match="could not be written"):

@@ -14,6 +14,7 @@ from keras import layers
 
 from sknc.runtime.memory.execute.flatten import flatten
 from sknc.runtime.memory.execute.runner import Runner
+from sknc.runtime.memory.execute.spill import DiskPool
 
 X = np.random.default_rng(1).normal(size=(16, 8)).astype("float32")
 Y = X[:, :1]
@@ -27,7 +28,7 @@ def policy() -> Iterator[None]:
     keras.config.set_dtype_policy(before)
 
 
-def net(pieces: bool, activation: str = "tanh") -> Any:
+def net(pieces: bool, activation: str = "tanh", mode: str = "recompute") -> Any:
     """The same network each time, in three segments if wanted."""
     keras.utils.set_random_seed(0)
     x = inputs = keras.Input((8,))
@@ -37,14 +38,17 @@ def net(pieces: bool, activation: str = "tanh") -> Any:
     if pieces:
         graph = flatten(model)
         assert graph is not None
-        model.call = Runner(graph, [2, 3, 2], ["recompute", "recompute", "keep"])
+        pools = {"spill": DiskPool()} if mode == "spill" else None
+        model.call = Runner(graph, [2, 3, 2], [mode, mode, "keep"], pools, ahead=True)
     return model
 
 
-def fitted(pieces: bool, policy: str = "float32", steps: int = 1, **optimizer: Any) -> list[Any]:
+def fitted(
+    pieces: bool, policy: str = "float32", steps: int = 1, mode: str = "recompute", **optimizer: Any
+) -> list[Any]:
     """Weights after some steps of Adam."""
     keras.config.set_dtype_policy(policy)
-    model = net(pieces)
+    model = net(pieces, mode=mode)
     model.compile(keras.optimizers.Adam(0.01, **optimizer), "mse", jit_compile=False, steps_per_execution=steps)
     model.fit(X, Y, batch_size=4, epochs=2, verbose=0, shuffle=False)
     return [np.asarray(weight, "float32") for weight in model.get_weights()]
@@ -61,8 +65,10 @@ def fitted(pieces: bool, policy: str = "float32", steps: int = 1, **optimizer: A
     ids=["loss scaling", "accumulation", "averages and clipping", "several steps at once"],
 )
 def test_optimisers_and_policies(policy: str, more: dict[str, Any]) -> None:
-    for plain, ours in zip(fitted(False, policy, **more), fitted(True, policy, **more), strict=True):
-        np.testing.assert_allclose(ours, plain, atol=1e-6)
+    plain = fitted(False, policy, **more)
+    for mode in ("recompute", "spill"):
+        for one, two in zip(plain, fitted(True, policy, mode=mode, **more), strict=True):
+            np.testing.assert_allclose(two, one, atol=1e-6)
 
 
 @pytest.mark.parametrize("how", [{"jit_compile": True}, {"run_eagerly": True}], ids=["XLA", "eager"])

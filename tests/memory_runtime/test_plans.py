@@ -31,7 +31,7 @@ def test_a_plan_is_read_as_it_was_written(tmp_path: Path) -> None:
     assert read_plan(path) == PLAN
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{}", '{"schema": 2}', '{"schema": 1, "segments": [{}]}'])
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"schema": 1}', '{"schema": 2, "segments": [{}]}'])
 def test_what_is_no_plan_is_refused(tmp_path: Path, text: str) -> None:
     path = tmp_path / "plan.json"
     path.write_text(text, encoding="utf-8")
@@ -39,10 +39,25 @@ def test_what_is_no_plan_is_refused(tmp_path: Path, text: str) -> None:
         read_plan(path)
 
 
+def test_a_plan_says_where_inputs_go_and_what_is_moved(tmp_path: Path) -> None:
+    away = (
+        PlannedSegment("b", "b", 1, "offload", 8, written_bytes=8, read_bytes=16),
+        PlannedSegment("c", "c", 1, "spill", 4, written_bytes=4, read_bytes=4),
+    )
+    plan = replace(PLAN, segments=(PlannedSegment("a", "a", 1, "recompute"), *away), ahead=True)
+    path = tmp_path / "plan.json"
+    path.write_text(json.dumps(plan.as_json()), encoding="utf-8")
+    said = json.loads(path.read_text(encoding="utf-8"))
+    assert [segment["inputs"] for segment in said["segments"]] == ["device", "host", "disk"]
+    assert said["moved_bytes"] == 32
+    assert read_plan(path) == plan
+    assert (plan.held_bytes("offload"), plan.spilled_bytes) == (8, 4)
+    assert "1 recomputed from the host and 1 recomputed from disk, 32 B moved in a step" in plan.summary()
+
+
 def test_an_unknown_mode_is_named(tmp_path: Path) -> None:
     path = tmp_path / "plan.json"
-    odd = replace(PLAN, segments=(PlannedSegment("a", "c", 3, "compress"),))
-    path.write_text(json.dumps(odd.as_json()), encoding="utf-8")
+    path.write_text(json.dumps(PLAN.as_json()).replace('"recompute"', '"compress"'), encoding="utf-8")
     with pytest.raises(PlanError, match="compress"):
         read_plan(path)
 

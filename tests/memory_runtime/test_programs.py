@@ -62,3 +62,5 @@ def test_a_baked_budget_is_kept(tmp_path: Path) -> None:
     # Ready operations run in any order: steps of one program differ by some percent.
     assert 0 < result["peak_bytes"] <= min(plan["budget"], 1.1 * plan["predicted_peak"])
     assert result["epochs"] == 2
+    assert result["planned_moved_bytes"] == plan["moved_bytes"] * (2 * 64 // 32)
+    assert result["planned_moved_bytes"] <= result["moved_bytes"] <= 1.01 * result["planned_moved_bytes"]

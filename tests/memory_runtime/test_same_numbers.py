@@ -48,6 +48,6 @@ def test_gradients_weights_and_state_are_those_of_plain_keras(rows: list[dict[st
         assert row["state"] <= (1e-6 if rounded else 0.0), row
 
 
-@pytest.mark.parametrize("mode", ["spill", "nested"])
+@pytest.mark.parametrize("mode", ["spill", "spill+", "offload", "offload+", "nested"])
 def test_the_other_modes_were_compared_too(rows: list[dict[str, Any]], mode: str) -> None:
     assert sum(row["mode"] == mode for row in rows) >= 3

@@ -20,7 +20,7 @@ _LARGE = 1 << 20
 _HANDLE = "/sknc_handle"
 _LOWERED = "_lower_using_switch_merge"
 # Some rewritings are for placed operations only.
-_DEVICE = "/job:localhost/replica:0/task:0/device:CPU:0"
+_DEVICE, _HOST = (f"/job:localhost/replica:0/task:0/device:CPU:{number}" for number in (0, 1))
 
 
 @dataclass(frozen=True)
@@ -47,22 +47,22 @@ def _is_large(node: Any) -> bool:
     return prod(sizes) > _LARGE
 
 
-def _prepared(node: Any) -> list[Any]:
+def _prepared(node: Any, device: str) -> list[Any]:
     """A node as it is optimised; for a large placeholder, a variable and an operation that reads it.
 
     The optimiser makes up a value for each placeholder, as large as it says: with all weights, the whole model.
     """
     node = type(node).FromString(node.SerializeToString())
-    node.device = _DEVICE
+    node.device = device
     # A loop taken apart is a cycle, which nothing here can follow.
     node.attr.pop(_LOWERED, None)
     if not _is_large(node):
         return [node]
-    handle = type(node)(name=node.name + _HANDLE, op="VarHandleOp", device=_DEVICE)
+    handle = type(node)(name=node.name + _HANDLE, op="VarHandleOp", device=device)
     for name in ("dtype", "shape"):
         handle.attr[name].CopyFrom(node.attr[name])
     handle.attr["shared_name"].s = handle.name.encode()
-    reading = type(node)(name=node.name, op="ReadVariableOp", input=[handle.name], device=_DEVICE)
+    reading = type(node)(name=node.name, op="ReadVariableOp", input=[handle.name], device=device)
     reading.attr["dtype"].CopyFrom(node.attr["dtype"])
     # What layers left here for the shapes of loops and the like stays.
     for name in node.attr:
@@ -71,12 +71,13 @@ def _prepared(node: Any) -> list[Any]:
     return [handle, reading]
 
 
-def optimized(graph: Any, wanted: Sequence[Any]) -> Optimized | None:
+def optimized(graph: Any, wanted: Sequence[Any], host: str = "") -> Optimized | None:
     """Optimise a graph as TensorFlow does before a step runs.
 
     Args:
         graph: a tf.Graph without variables.
         wanted: tensors of it that have to be there afterwards.
+        host: the device of a host pool, whose operations stay there; empty for none.
 
     Returns:
         The optimised graph; None where this TensorFlow has no optimiser that can be called, or it fails.
@@ -88,7 +89,9 @@ def optimized(graph: Any, wanted: Sequence[Any]) -> Optimized | None:
         return None
     definition = graph.as_graph_def()
     stand_ins = {node.name: node for node in definition.node if node.op == "Placeholder"}
-    nodes = [part for node in definition.node for part in _prepared(node)]
+    nodes = [
+        part for node in definition.node for part in _prepared(node, _HOST if host and node.device == host else _DEVICE)
+    ]
     del definition.node[:]
     definition.node.extend(nodes)
     meta = tf.compat.v1.MetaGraphDef(graph_def=definition)
@@ -97,6 +100,8 @@ def optimized(graph: Any, wanted: Sequence[Any]) -> Optimized | None:
     try:
         found = optimizer.OptimizeGraph(config, meta, strip_default_attributes=False)
         kept = [stand_ins.get(node.name, node) for node in found.node if not node.name.endswith(_HANDLE)]
+        for node in kept:
+            node.device = host if node.device == _HOST else ""
         del found.node[:]
         found.node.extend(kept)
         with tf.Graph().as_default() as result:

@@ -17,6 +17,8 @@ GRADIENT_SCOPE = "gradient_tape/"
 GATES = "sknc_gates"
 # TensorFlow folds operations on constants while it optimises a graph, up to about this size of the result.
 FOLDED = 10 * 1024 * 1024
+# Operations that copy, under names that no rule of TensorFlow's kernels is about.
+TO_HOST, FROM_HOST = "ToHost", "FromHost"
 _SHAPES = frozenset({"Shape", "ShapeN", "Rank", "Size", "BroadcastGradientArgs"})
 # Fused operations compute as much as their first part.
 _FUSED = {"_FusedConv2D": "Conv2D", "_FusedMatMul": "MatMul", "_FusedDepthwiseConv2dNative": "DepthwiseConv2dNative"}
@@ -189,10 +191,10 @@ class LayerNames:
 
 
 def _operation(
-    op: Any, ids: Mapping[Any, int], numbers: Mapping[Any, int], layer: str, backward: bool, loop: Any
+    op: Any, kind: str, ids: Mapping[Any, int], numbers: Mapping[Any, int], layer: str, backward: bool, loop: Any
 ) -> Op:
     return Op(
-        op.type,
+        kind,
         tuple(ids[tensor.ref()] for tensor in op.inputs if tensor.ref() in ids),
         tuple(ids[tensor.ref()] for tensor in op.outputs),
         tuple(numbers[other] for other in op.control_inputs if other in numbers),
@@ -201,6 +203,20 @@ def _operation(
         backward,
         loop_scratch(loop, backward) if loop else (),
     )
+
+
+def _copied(op: Any, host: str) -> str:
+    """Whether an operation of the host takes a tensor there, or hands one back, which the device then holds."""
+    if not host or op.device != host:
+        return ""
+    return TO_HOST if any(tensor.op.device != host for tensor in op.inputs) else FROM_HOST
+
+
+def _made(op: Any, loop: Any, copied: str) -> list[tuple[int, int]]:
+    """The bytes of what an operation makes, and of how many tensors each consists."""
+    if loop:
+        return loop_sizes(loop)
+    return [(0 if copied == TO_HOST else tensor_bytes(tensor), 1) for tensor in op.outputs]
 
 
 def op_graph(
@@ -214,6 +230,7 @@ def op_graph(
     traced: Any,
     unrolled: bool = False,
     gates: Sequence[Sequence[Any]] = (),
+    host: str = "",
 ) -> OpGraph:
     """Turn TensorFlow's operations into an operation graph.
 
@@ -228,11 +245,11 @@ def op_graph(
         traced: the graph as it was traced, which knows the bodies of loops.
         unrolled: whether loops are written turn by turn.
         gates: groups of operations at which a segment's backward pass begins.
+        host: a device whose memory does not count; empty for none.
 
     Returns:
         The forward and backward pass.
     """
-    kept = kept_ops(ops, wanted)
     ids: dict[Any, int] = {tensor.ref(): number for number, tensor in enumerate(held)}
     sizes = [tensor_bytes(tensor) for tensor in held]
     numbers: dict[Any, int] = {}
@@ -247,30 +264,25 @@ def op_graph(
         if unrolled and unroller.takes(op, loop):
             unroller.write(op, loop, layer, backward)
             return
-        made = loop_sizes(loop) if loop else [(tensor_bytes(tensor), 1) for tensor in op.outputs]
-        for tensor, (size, count) in zip(op.outputs, made, strict=True):
+        copied = _copied(op, host)
+        for tensor, (size, count) in zip(op.outputs, _made(op, loop, copied), strict=True):
             ids[tensor.ref()] = len(sizes)
-            pieces[len(sizes)] = count
+            pieces.update({len(sizes): count} if count > 1 else {})
             sizes.append(size)
-        result.append(_operation(op, ids, numbers, layer, backward, loop))
+        result.append(_operation(op, copied or op.type, ids, numbers, layer, backward, loop))
 
-    for op in kept:
+    for op in kept_ops(ops, wanted):
         if not twins.stand_in(op, ids, numbers):
             write(op)
             numbers.update({op: len(result) - 1} if result else {})
-    return replace(
-        _titled(result, names),
-        sizes=tuple(sizes),
-        held=frozenset(range(len(held))),
-        gradients={ids[one]: ids[other.ref()] for one, other in gradients.items() if other.ref() in ids},
-        drawn=frozenset(drawn),
-        pieces={tensor: count for tensor, count in pieces.items() if count > 1},
-        gates=tuple(group for gate in gates if (group := tuple(numbers[op] for op in gate if op in numbers))),
-    )
+    known = {ids[one]: ids[other.ref()] for one, other in gradients.items() if other.ref() in ids}
+    groups = [[numbers[op] for op in gate if op in numbers] for gate in gates]
+    graph = OpGraph(tuple(result), tuple(sizes), frozenset(range(len(held))), known, {}, frozenset(drawn), pieces)
+    return _titled(replace(graph, gates=tuple(tuple(group) for group in groups if group)), names)
 
 
-def _titled(ops: Sequence[Op], names: Any) -> OpGraph:
-    """Operations that say the titles of their layers instead of scopes."""
+def _titled(graph: OpGraph, names: Any) -> OpGraph:
+    """A graph whose operations say the titles of their layers instead of scopes."""
     titles = names.titles()
     layers = {title: names.class_of(scope) for scope, title in titles.items()}
-    return OpGraph(tuple(replace(op, layer=titles.get(op.layer, "")) for op in ops), (), frozenset(), layers=layers)
+    return replace(graph, ops=tuple(replace(op, layer=titles.get(op.layer, "")) for op in graph.ops), layers=layers)

@@ -107,7 +107,7 @@ def _placeholder(shape: Sequence[int | None], dtype: Any, batch: int | None = No
     return tf.compat.v1.placeholder(dtype, sizes)
 
 
-def trace_step(model: Any, batch: int, shape: Any = None, names: Any = None) -> Traced:
+def trace_step(model: Any, batch: int, shape: Any = None, names: Any = None, host: str = "") -> Traced:
     """Trace forward and backward pass of a model.
 
     Args:
@@ -115,6 +115,7 @@ def trace_step(model: Any, batch: int, shape: Any = None, names: Any = None) -> 
         batch: samples in a batch.
         shape: the shape of its one input, or its inputs as keras.KerasTensor, where the model does not say it.
         names: says which part of the model an operation belongs to; a `LayerNames` of its layers when left out.
+        host: a device whose memory does not count; empty for none.
 
     Returns:
         The operation graph and what the variables and the batch hold.
@@ -124,7 +125,7 @@ def trace_step(model: Any, batch: int, shape: Any = None, names: Any = None) -> 
     """
     structure = input_structure(model, shape)
     try:
-        return _trace(model, batch, structure, names)
+        return _trace(model, batch, structure, names, host)
     except PlanError:
         raise
     except Exception as error:  # the user's code, or Keras's on it
@@ -132,7 +133,7 @@ def trace_step(model: Any, batch: int, shape: Any = None, names: Any = None) -> 
         raise PlanError(f"the training step of '{model.name}' cannot be traced: {said}") from error
 
 
-def _trace(model: Any, batch: int, structure: Any, names: Any) -> Traced:
+def _trace(model: Any, batch: int, structure: Any, names: Any, host: str) -> Traced:
     specs = keras.tree.flatten(structure)
     more = {"training": True} if takes_training(model) else {}
     if not all(layer.built for layer in model._flatten_layers()):
@@ -169,10 +170,10 @@ def _trace(model: Any, batch: int, structure: Any, names: Any) -> Traced:
         of = {old.ref(): new for old, new in zip(held, kept, strict=True)}
         moved_pairs = {of[weight].ref(): moved(gradient) for weight, gradient in pairs.items()}
         moved_gates = [[moved(tensor).op for tensor in group] for group in gates]
-        return op_graph(ops, wanted, kept, drawn, moved_pairs, names, late, graph, unrolled, moved_gates)
+        return op_graph(ops, wanted, kept, drawn, moved_pairs, names, late, graph, unrolled, moved_gates, host)
 
     starts = [tensor for group in gates for tensor in group]
-    found = optimized(graph, [loss, *new_states, *pairs.values(), *starts])
+    found = optimized(graph, [loss, *new_states, *pairs.values(), *starts], host)
     return Traced(
         made(lambda tensor: tensor, graph.get_operations(), unrolled=False),
         made(lambda tensor: tensor, graph.get_operations(), unrolled=True)

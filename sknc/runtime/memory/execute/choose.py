@@ -7,20 +7,22 @@ traced as it will run. The difference between the two corrects what arithmetic i
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 from ..errors import InfeasibleBudget
 from ..units import format_size
 from .cuts import Piece, Way
 from .cutter import Cutter
 from .flatten import FlatGraph
-from .plans import KEEP, RECOMPUTE, SPILL, Plan, PlannedSegment
+from .moves import moves, within
+from .plans import KEEP, MOVING, OFFLOAD, RECOMPUTE, SPILL, Plan, PlannedSegment
+from .pools import Pools
 from .predicting import Peak, Predictor
 from .runner import Runner, obeying
-from .spill import TracedPool
 
 _MOST_TRACED = 3
-# Seconds that a byte takes to a file and back.
-_SPILL_SECONDS = 1 / 1.5e8
+# Seconds that a byte takes to the host's memory (PCI-E 3) or to a file, and back.
+_SECONDS = {OFFLOAD: 2 / 8e9, SPILL: 1 / 1.5e8}
 # What arithmetic is asked for, from the smallest on, each so much more than the one before.
 _STEP = 1.06
 # A plan that was traced and too large says that the next one has to be estimated at so much less at least.
@@ -29,8 +31,8 @@ _LESS = 0.97
 _SMALLEST = 4
 # What order and the allocator add to arithmetic, where no operations can be scheduled.
 _UNSEEN = 1.15
-# Ways beside recomputing.
-_PARTS, _DISK = 1, 2
+# A sort of ways beside those that are named like the mode of their pieces.
+_PARTS = "parts"
 
 
 class Chooser:
@@ -40,17 +42,19 @@ class Chooser:
         graph: the model's flat graph.
         predictor: of the model.
         resident: bytes that the input pipeline keeps on the device.
-        spill: whether the disk may be used.
+        pools: that may be used; the usual ones when left out.
     """
 
-    def __init__(self, graph: FlatGraph, predictor: Predictor, resident: int = 0, spill: bool = True) -> None:
+    def __init__(self, graph: FlatGraph, predictor: Predictor, resident: int = 0, pools: Pools | None = None) -> None:
         self.graph = graph
         self.predictor = predictor
         self.resident = resident
         self.profile = predictor.profile(graph)
         self.plain = self.profile.peak
-        self.spill = spill
-        self.ladders: list[_Ladder] = []
+        self.pools = pools or Pools()
+        # What costs least is looked at first.
+        self.sorts = [s for s in (RECOMPUTE, OFFLOAD, _PARTS, SPILL) if s not in MOVING or s in self.pools.limits]
+        self.ladders: dict[str, _Ladder] = {}
         self.estimates: dict[Way, int] = {}
         self.traced: dict[Way, Peak] = {}
 
@@ -79,32 +83,50 @@ class Chooser:
         best = self._best(room) or self._last_resort(room)
         if best is None:
             raise self._refusal(budget)
+        peak = self._peak(best, ahead=True) if any(piece.mode in MOVING for piece in best.pieces) else None
+        if peak is not None and peak.bytes <= room:
+            return self._plan(best, peak, budget, ahead=True)
         return self._plan(best, self.traced[best], budget)
 
-    def _ladder(self, number: int) -> _Ladder:
-        """The ways of recomputing, of doing so part by part, and of spilling; found when they are first needed."""
-        while len(self.ladders) <= number:
-            count = len(self.ladders)
-            spill = _SPILL_SECONDS if count == _DISK else None
-            cutter = Cutter(self.profile.chain, self.profile.alone, spill, nested=count == _PARTS)
-            self.ladders.append(_Ladder(cutter))
-        return self.ladders[number]
+    def _ladder(self, sort: str) -> _Ladder:
+        """The ways of one sort; found when they are first needed."""
+        if sort not in self.ladders:
+            spill = _SECONDS.get(sort)
+            cutter = Cutter(self.profile.chain, self.profile.alone, spill, nested=sort == _PARTS)
+            self.ladders[sort] = _Ladder(cutter, sort)
+        return self.ladders[sort]
 
     def _look(self, room: int) -> None:
         """Estimates plans around some room, until those that fit are known."""
-        for number in range(_DISK + 1 if self.spill else _PARTS + 1):
-            ladder = self._ladder(number)
-            if number and ladder.smallest > _LESS * self._ladder(0).smallest:
+        fitted = False
+        for sort in self.sorts:
+            # Part by part or from the disk is for budgets that nothing else keeps.
+            if fitted and sort in (_PARTS, SPILL):
+                break
+            ladder = self._ladder(sort)
+            if sort != RECOMPUTE and ladder.smallest > _LESS * self._ladder(RECOMPUTE).smallest:
                 continue
             rung = ladder.rung(room - self.profile.base) + 1
             fitting = 0
             # Order and the allocator make some plans larger than arithmetic has it: one below may not be smaller.
             while rung >= 0 and fitting < 2:
-                fitting += self._estimate(ladder.way(rung)) <= room
+                fitting += self._estimate(self._placed(ladder.way(rung), sort)) <= room
                 rung -= 1
-            # Part by part or from the disk is for budgets that nothing else keeps.
-            if number == 0 and fitting:
-                break
+            fitted = fitted or fitting > 0
+
+    def _placed(self, way: Way, price: str) -> Way:
+        """A way whose spilled pieces use the fastest pool that there is, as far as that is large enough.
+
+        Its seconds were reckoned at another pool's price.
+        """
+        pool = next((mode for mode in MOVING if mode in self.pools.limits), None)
+        modes = [pool if pool is not None and piece.mode == SPILL else piece.mode for piece in way.pieces]
+        if pool is not None and pool in modes and sum(piece.made for piece in way.pieces) > self.pools.limits[pool]:
+            sizes = [piece.end - piece.start for piece in way.pieces]
+            modes = list(within(self.graph, self.predictor.batch_size, sizes, modes, self.pools.limits))
+        pieces = tuple(replace(piece, mode=own) for piece, own in zip(way.pieces, modes, strict=True))
+        slower = sum(piece.made * (_SECONDS[piece.mode] - _SECONDS[price]) for piece in pieces if piece.mode in MOVING)
+        return replace(way, pieces=pieces, seconds=way.seconds + slower)
 
     def _best(self, room: int) -> Way | None:
         """The quickest plan so far that was traced and keeps within some room."""
@@ -113,12 +135,15 @@ class Chooser:
 
     def _last_resort(self, room: int) -> Way | None:
         """Traces the smallest plans, so that what is refused was really looked at."""
-        for ladder in self.ladders:
+        for sort, ladder in self.ladders.items():
             for rung in range(_SMALLEST):
-                self._estimate(ladder.way(rung))
-        for _ in range(_MOST_TRACED - 1):
+                self._estimate(self._placed(ladder.way(rung), sort))
+        # The quickest one of those that are about as small as the smallest, and the smallest one.
+        for most in (1 / _LESS, 1.0):
             left = [way for way in self.estimates if way not in self.traced]
-            if left and self._trace(min(left, key=lambda way: self.estimates[way])) <= room:
+            enough = most * min((self.estimates[way] for way in left), default=0)
+            small = [way for way in left if self.estimates[way] <= enough]
+            if small and self._trace(min(small, key=lambda way: (way.seconds, self.estimates[way]))) <= room:
                 break
         return self._best(room)
 
@@ -134,11 +159,11 @@ class Chooser:
         )
 
     def _estimate(self, way: Way) -> int:
-        if way not in self.estimates:
-            if self.profile.graph is None or any(piece.parts for piece in way.pieces):
-                self.estimates[way] = self.profile.base + int(_UNSEEN * way.held)
-            else:
-                self.estimates[way] = self.predictor.estimate(self.profile, way.pieces) + _waiting(way)
+        if self.profile.graph is None or any(piece.parts for piece in way.pieces):
+            size = self.profile.base + int(_UNSEEN * way.held)
+            self.estimates[way] = min(size, self.estimates.get(way, size))
+        elif way not in self.estimates:
+            self.estimates[way] = self.predictor.estimate(self.profile, way.pieces) + _waiting(way)
         return self.estimates[way]
 
     def _trace(self, way: Way) -> int:
@@ -146,26 +171,29 @@ class Chooser:
             self.traced[way] = self._peak(way)
         return self.traced[way].bytes
 
-    def _peak(self, way: Way) -> Peak:
+    def _peak(self, way: Way, ahead: bool = False) -> Peak:
         chain, pieces = self.profile.chain, way.pieces
         weights = [sum(chain.saved[piece.start : piece.end]) for piece in pieces]
         rows = list(zip(pieces, weights, strict=True))
         running = max((weight for piece, weight in rows if piece.mode != KEEP), default=0)
-        kept = [weight if p.mode == KEEP else p.made if p.mode == RECOMPUTE else 0 for p, weight in rows]
+        held = [weight if p.mode == KEEP else p.made if p.mode == RECOMPUTE else 0 for p, weight in rows]
         sizes, modes = [p.end - p.start for p in pieces], [p.mode for p in pieces]
-        with obeying(
-            Runner(self.graph, sizes, modes, TracedPool(), [p.parts for p in pieces], [_inner(p) for p in pieces])
-        ):
-            peak = self.predictor.peak(self.graph, kept, running)
-        return Peak(peak.bytes + _waiting(way), peak.fixed, peak.method)
+        pools, parts, kept = self.pools.stand_ins(modes), [p.parts for p in pieces], [_inner(p) for p in pieces]
+        with obeying(Runner(self.graph, sizes, modes, pools, parts, kept, ahead)):
+            peak = self.predictor.peak(self.graph, held, running, self.pools.host or "")
+        return Peak(peak.bytes + _waiting(way, ahead), peak.fixed, peak.method)
 
-    def _plan(self, way: Way | None, peak: Peak, budget: int) -> Plan:
+    def _plan(self, way: Way | None, peak: Peak, budget: int, ahead: bool = False) -> Plan:
         pieces = way.pieces if way else (Piece(0, len(self.graph.steps), KEEP),)
+        sizes, modes = [piece.end - piece.start for piece in pieces], [piece.mode for piece in pieces]
+        moved = moves(self.graph, self.predictor.batch_size, sizes, modes)
         segments = []
-        for piece in pieces:
+        for piece, (away, back) in zip(pieces, moved, strict=True):
             steps = self.graph.steps[piece.start : piece.end]
             first, last = steps[0].name, steps[-1].name
-            segments.append(PlannedSegment(first, last, len(steps), piece.mode, piece.made, piece.parts, _inner(piece)))
+            segments.append(
+                PlannedSegment(first, last, len(steps), piece.mode, piece.made, piece.parts, _inner(piece), away, back)
+            )
         return Plan(
             self.graph.model.name,
             self.predictor.batch_size,
@@ -177,6 +205,7 @@ class Chooser:
             self.plain.bytes + self.resident,
             peak.method,
             tuple(segments),
+            ahead,
         )
 
 
@@ -185,10 +214,12 @@ class _Ladder:
 
     Args:
         cutter: finds them.
+        mode: of its pieces that spill.
     """
 
-    def __init__(self, cutter: Cutter) -> None:
+    def __init__(self, cutter: Cutter, mode: str = SPILL) -> None:
         self.cutter = cutter
+        self.mode = mode
         self.smallest = cutter.smallest()
         self.ways: dict[int, Way] = {}
 
@@ -214,9 +245,10 @@ class _Ladder:
         return self.ways[rung]
 
 
-def _waiting(way: Way) -> int:
-    """What waits for its file: a tensor stays until that is written, which takes longer than predictions know."""
-    return max((piece.made for piece in way.pieces if piece.mode == SPILL), default=0)
+def _waiting(way: Way, ahead: bool = False) -> int:
+    """What waits to be put away: a tensor stays until that is done, which takes longer than predictions know."""
+    sizes = sorted((piece.made for piece in way.pieces if piece.mode in MOVING), reverse=True)
+    return sum(sizes[: 2 if ahead else 1])
 
 
 def _inner(piece: Piece) -> tuple[int, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 NEVER = 1 << 60
 # Steps are merged until there are at most so many places for a cut, and a segment spans at most so many.
@@ -74,7 +74,7 @@ class Piece:
     Attributes:
         start: the first step.
         end: the step after the last one.
-        mode: KEEP, RECOMPUTE or SPILL.
+        mode: KEEP, RECOMPUTE, OFFLOAD or SPILL.
         made: bytes that it hands on.
         kept: steps whose outputs are kept although it is recomputed.
         parts: how many steps each part of it has, where it is run again part by part.
@@ -90,7 +90,7 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """A way to train a network.
+    """A way to train a network; two with the same pieces are the same.
 
     Attributes:
         pieces: in order.
@@ -99,8 +99,8 @@ class Way:
     """
 
     pieces: tuple[Piece, ...]
-    held: int
-    seconds: float
+    held: int = field(compare=False)
+    seconds: float = field(compare=False)
 
 
 def places(chain: Chain, alone: frozenset[int] = frozenset()) -> list[int]:

@@ -37,7 +37,7 @@ class Cutter:
     Args:
         chain: the network.
         alone: steps that must not be run a second time.
-        spill: seconds that writing and reading a byte take; None where the disk must not be used.
+        spill: seconds that putting away and fetching a byte take; None where no pool may be used.
         nested: whether segments may be run again part by part, each part a third time.
     """
 

@@ -17,13 +17,15 @@ from ..errors import InfeasibleBudget, PlanError
 from ..units import format_size, parse_size
 from .choose import Chooser
 from .flatten import FlatGraph, flatten
+from .moving import Moved
 from .ordering import order_step, restore_step
-from .plans import SPILL, Plan, check_plan, read_plan
+from .plans import Plan, check_plan, read_plan
+from .pools import Pools
 from .predicting import Predictor, allocator_in_use, optimizer_name
 from .resident import batch_of, resident_bytes
 from .room import forget_shortage, last_shortage
 from .runner import Runner
-from .spill import DiskPool
+from .spill import StepStart
 from .watching import Guarded, program_block, watched
 
 PLAN = "plan.json"
@@ -37,6 +39,8 @@ def fit_in_memory(
     spill: bool = True,
     spill_folder: str | os.PathLike[str] | None = None,
     plan: Plan | str | os.PathLike[str] | None = None,
+    host_budget: int | str | None = None,
+    host: str | None = None,
 ) -> Any:
     """Makes a model train inside a memory budget, with the same gradients.
 
@@ -49,6 +53,9 @@ def fit_in_memory(
         spill_folder: where; the system's folder for temporary files when left out.
         plan: a plan that was made before, or the file it was written to (`plan.json`); it is obeyed and nothing is
             planned. Made when left out.
+        host_budget: what parts may hold in the host's memory meanwhile, where the model trains on a GPU; all of it
+            when left out, nothing with 0.
+        host: another device whose memory is used instead of that of a GPU's host, such as "CPU:1".
 
     Returns:
         The same model. `fit`, `train_on_batch`, `evaluate`, `predict`, `save` and the like are used as before;
@@ -73,7 +80,7 @@ def fit_in_memory(
             "start it with keras.Input(...), or call model.build(...) first"
         )
     release(model)
-    keeper = Keeper(model, size, batch_size, DiskPlace(spill, spill_folder))
+    keeper = Keeper(model, size, batch_size, Pools(spill, spill_folder, host_budget, host))
     keeper.handed = read_plan(Path(plan)) if isinstance(plan, str | os.PathLike) else plan
     keeper.settle()
     keeper.take_over()
@@ -89,10 +96,18 @@ def release(model: Any) -> Any:
     Returns:
         The same model.
     """
+    keeper = keeper_of(model)
+    if keeper is not None:
+        keeper.pools.close()
+    restore_step(model)
+    start = vars(model).get("train_step")
+    if isinstance(start, StepStart):
+        del model.train_step
+        if start.replaced:
+            model.train_step = start.step
     for name in ("call", "fit", "make_train_function"):
         if name in vars(model):
             delattr(model, name)
-    restore_step(model)
     model.train_function = None
     return model
 
@@ -103,32 +118,28 @@ def plan_of(model: Any) -> Plan | None:
     Args:
         model: what `fit_in_memory` returned.
     """
-    keeper = getattr(vars(model).get("fit"), "keeper", None)
+    keeper = keeper_of(model)
     return keeper.plan if keeper is not None else None
 
 
-class DiskPlace:
-    """Whether and where parts may be spilled.
+def moved_by(model: Any) -> Moved | None:
+    """Returns what a model's training moved to and from its pools so far, None where it has no plan.
 
     Args:
-        allowed: whether the disk may be used.
-        base: where the folder is made.
+        model: what `fit_in_memory` returned.
     """
+    keeper = keeper_of(model)
+    return keeper.pools.moved() if keeper is not None else None
 
-    def __init__(self, allowed: bool, base: str | os.PathLike[str] | None) -> None:
-        self.allowed = allowed
-        self.base = base
-        self.pool: DiskPool | None = None
 
-    def opened(self, needed: int) -> DiskPool:
-        """Returns the folder, made when it is first needed.
+def keeper_of(model: Any) -> Keeper | None:
+    """Returns what keeps a model's budget, None where it has none.
 
-        Args:
-            needed: bytes that will lie there at once.
-        """
-        if self.pool is None:
-            self.pool = DiskPool(self.base, needed)
-        return self.pool
+    Args:
+        model: any keras.Model.
+    """
+    found = getattr(vars(model).get("fit"), "keeper", None)
+    return found if isinstance(found, Keeper) else None
 
 
 class _Fit:
@@ -148,19 +159,19 @@ class Keeper:
         model: the model.
         budget: bytes.
         batch_size: samples in a batch.
-        disk: whether and where parts may be spilled.
+        pools: where else parts may be.
     """
 
     plan: Plan
 
-    def __init__(self, model: Any, budget: int, batch_size: int, disk: DiskPlace) -> None:
+    def __init__(self, model: Any, budget: int, batch_size: int, pools: Pools) -> None:
         self.model = model
         context = program_block()
         self.given = budget
         self.shortage = last_shortage(context.folder, budget) if context is not None else None
         self.budget = budget if self.shortage is None else self.shortage.next_budget
         self.batch_size = batch_size
-        self.disk = disk
+        self.pools = pools
         self.resident = 0
         self.settled_for: tuple[Any, ...] | None = None
         self.handed: Plan | None = None
@@ -169,6 +180,8 @@ class Keeper:
         """Puts the hooks in place."""
         self.model.fit = _Fit(self)
         self.model.make_train_function = self.make_train_function
+        replaced = "train_step" in vars(self.model)
+        self.model.train_step = StepStart(self.model.train_step, self.pools.files, replaced)
         order_step(self.model)
         self.model.train_function = None
 
@@ -185,8 +198,14 @@ class Keeper:
         self.resident = resident_bytes(args, kwargs)
         self.batch_size = batch_of(args, kwargs) or self.batch_size
         self.settle()
-        with watched(self):
-            return type(self.model).fit(self.model, *args, **kwargs)
+        before = self.pools.moved()
+        try:
+            with watched(self):
+                return type(self.model).fit(self.model, *args, **kwargs)
+        finally:
+            # However it ended: nobody waits for these files any more.
+            self.pools.tidy()
+            self._report_moved(self.pools.moved() - before)
 
     def make_train_function(self, force: bool = False) -> Any:
         """Makes the function that trains a step, as Keras does, once the plan fits what is compiled now.
@@ -271,7 +290,7 @@ class Keeper:
         predictor = Predictor(self.model, self.batch_size, optimizer)
         with _as_plain(self.model):
             if graph is not None:
-                return Chooser(graph, predictor, self.resident, self.disk.allowed).choose(self.budget)
+                return Chooser(graph, predictor, self.resident, self.pools).choose(self.budget)
             peak = predictor.peak(None, [], 0)
         total = peak.bytes + self.resident
         if total > self.budget:
@@ -322,7 +341,7 @@ class Keeper:
             return None
         mine = (self.batch_size, self.resident, self.budget, optimizer_name(optimizer), allocator_in_use())
         made_for = (plan.batch_size, plan.resident_bytes, plan.budget, plan.optimizer, plan.allocator)
-        return plan if mine == made_for else None
+        return plan if mine == made_for and self.pools.allow(plan) else None
 
     def _obey(self, graph: FlatGraph | None, plan: Plan) -> None:
         self.plan = plan
@@ -330,12 +349,13 @@ class Keeper:
         if "call" in vars(self.model):
             del self.model.call
         if graph is None or plan.changes_nothing:
+            self.pools.close()
             return
         sizes = [segment.steps for segment in plan.segments]
         modes = [segment.mode for segment in plan.segments]
-        pool = self.disk.opened(plan.spilled_bytes) if SPILL in modes else None
-        parts = [segment.parts for segment in plan.segments]
-        self.model.call = Runner(graph, sizes, modes, pool, parts, [segment.kept for segment in plan.segments])
+        pools = self.pools.opened(plan)
+        parts, kept = ([getattr(segment, name) for segment in plan.segments] for name in ("parts", "kept"))
+        self.model.call = Runner(graph, sizes, modes, pools, parts, kept, plan.ahead)
 
     def _report(self) -> None:
         plan = self.plan
@@ -344,6 +364,12 @@ class Keeper:
         if context is not None:
             write_json(context.folder / PLAN, plan.as_json())
             context.results["planned_bytes"] = plan.predicted_peak
+
+    def _report_moved(self, moved: Moved) -> None:
+        context = program_block()
+        if context is not None:
+            context.results["moved_bytes"] = moved.bytes
+            context.results["planned_moved_bytes"] = self.plan.moved_bytes * moved.calls
 
 
 class _as_plain:  # noqa: N801  # used like a function

@@ -13,14 +13,18 @@ import tensorflow as tf
 from ...measuring import peak_bytes, reset_peak
 from ...notes import tell
 from ..units import format_size
-from .keeper import plan_of
+from .keeper import moved_by, plan_of
+from .moving import Moved
 
 UNKNOWN = "unknown"
-COLUMNS = ("epoch", "peak_bytes", "planned_bytes", "budget_bytes")
+COLUMNS = ("epoch", "peak_bytes", "planned_bytes", "budget_bytes", "moved_bytes", "planned_moved_bytes")
 
 
 class MemoryMonitor(keras.callbacks.Callback):  # type: ignore[misc]  # keras has no types
-    """Measures the allocator's peak in each epoch, and tells when it was above the plan.
+    """Measures the allocator's peak and what was moved to and from the pools in each epoch, beside the plan.
+
+    It tells when the peak was above the plan. A batch with fewer samples moves less than was planned; a file holds
+    some bytes more than its tensor.
 
     Args:
         path: a CSV file with one line an epoch; `unknown` stands where the allocator keeps no statistics or no
@@ -37,6 +41,7 @@ class MemoryMonitor(keras.callbacks.Callback):  # type: ignore[misc]  # keras ha
         self.log_dir = log_dir
         self.rows: list[dict[str, Any]] = []
         self._writer: Any = None
+        self._moved = Moved()
 
     def on_train_begin(self, logs: Any = None) -> None:
         """Starts the file.
@@ -57,6 +62,7 @@ class MemoryMonitor(keras.callbacks.Callback):  # type: ignore[misc]  # keras ha
             logs: not used.
         """
         reset_peak()
+        self._moved = moved_by(self.model) or Moved()
 
     def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
         """Writes the epoch's line.
@@ -66,7 +72,10 @@ class MemoryMonitor(keras.callbacks.Callback):  # type: ignore[misc]  # keras ha
             logs: not used.
         """
         peak, plan = peak_bytes(), plan_of(self.model)
-        values = (peak, plan.predicted_peak, plan.budget) if plan is not None else (peak, None, None)
+        moved = (moved_by(self.model) or Moved()) - self._moved
+        values: tuple[int | None, ...] = (peak, None, None, None, None)
+        if plan is not None:
+            values = (peak, plan.predicted_peak, plan.budget, moved.bytes, plan.moved_bytes * moved.calls)
         known = [UNKNOWN if value is None else value for value in values]
         self.rows.append(dict(zip(COLUMNS, (epoch + 1, *known), strict=True)))
         self._write()
@@ -75,10 +84,10 @@ class MemoryMonitor(keras.callbacks.Callback):  # type: ignore[misc]  # keras ha
                 f"{self.model.name}: the device held {format_size(peak)} in epoch {epoch + 1}, "
                 f"{format_size(plan.predicted_peak)} were planned and {format_size(plan.budget)} are the budget"
             )
-        if self._writer is not None and peak is not None:
-            self._show("memory/peak_bytes", peak, epoch)
-            if plan is not None:
-                self._show("memory/planned_bytes", plan.predicted_peak, epoch)
+        if self._writer is not None:
+            for name, value in zip(COLUMNS[1:], values, strict=True):
+                if value is not None and name != "budget_bytes":
+                    self._show(f"memory/{name}", value, epoch)
             self._writer.flush()
 
     def _show(self, tag: str, value: int, epoch: int) -> None:

@@ -11,9 +11,13 @@ from typing import Any
 from ..errors import PlanError
 from ..units import format_size
 
-SCHEMA = 1
-KEEP, RECOMPUTE, SPILL = "keep", "recompute", "spill"
-MODES = (KEEP, RECOMPUTE, SPILL)
+SCHEMA = 2
+KEEP, RECOMPUTE, OFFLOAD, SPILL = "keep", "recompute", "offload", "spill"
+MODES = (KEEP, RECOMPUTE, OFFLOAD, SPILL)
+# Modes that move inputs away, the fastest first. Arithmetic speaks of spilling whatever the pool.
+MOVING = (OFFLOAD, SPILL)
+# Where a segment's inputs are until its backward pass.
+POOLS = {KEEP: "device", RECOMPUTE: "device", OFFLOAD: "host", SPILL: "disk"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,12 +29,14 @@ class PlannedSegment:
         last: name of its last layer.
         steps: how many layers (or operations) it has.
         mode: 'keep' holds all that its backward pass needs; 'recompute' holds its inputs and runs it again;
-            'spill' does so as well, and its inputs are on disk meanwhile.
+            'offload' and 'spill' do so as well, and its inputs are in the host's memory or on disk meanwhile.
         made_bytes: what it hands to later segments.
         parts: sizes of the parts in which it is run again, each of them a third time; empty where it is run again
             in one go.
         kept: places in it, from 0, of layers whose outputs are held all the same, so that its second run need not
             compute them.
+        written_bytes: what is put into its pool in each step; what an earlier segment put away is not put there again.
+        read_bytes: what is fetched from the pools in each step.
     """
 
     first: str
@@ -40,6 +46,8 @@ class PlannedSegment:
     made_bytes: int = 0
     parts: tuple[int, ...] = ()
     kept: tuple[int, ...] = ()
+    written_bytes: int = 0
+    read_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +65,7 @@ class Plan:
         baseline_peak: the same without a plan.
         prediction: 'operations' where the traced step was scheduled, 'layers' where outputs were added up.
         segments: in order; together all layers of the model.
+        ahead: whether what was moved away is fetched one segment ahead.
     """
 
     model: str
@@ -69,6 +78,7 @@ class Plan:
     baseline_peak: int
     prediction: str
     segments: tuple[PlannedSegment, ...]
+    ahead: bool = False
 
     @property
     def changes_nothing(self) -> bool:
@@ -78,8 +88,20 @@ class Plan:
     @property
     def spilled_bytes(self) -> int:
         """Most bytes that lie on disk at once."""
-        spills = any(segment.mode == SPILL for segment in self.segments)
-        return sum(segment.made_bytes for segment in self.segments) if spills else 0
+        return self.held_bytes(SPILL)
+
+    @property
+    def moved_bytes(self) -> int:
+        """Bytes that are moved to and from the pools in each step, in both directions together."""
+        return sum(segment.written_bytes + segment.read_bytes for segment in self.segments)
+
+    def held_bytes(self, mode: str) -> int:
+        """Returns the most bytes that are in a pool at once.
+
+        Args:
+            mode: of the segments that use the pool.
+        """
+        return sum(segment.written_bytes for segment in self.segments if segment.mode == mode)
 
     def summary(self) -> str:
         """Returns one line for people."""
@@ -90,15 +112,17 @@ class Plan:
         )
         if self.changes_nothing:
             return f"{start}; everything fits, nothing is recomputed"
-        words = {RECOMPUTE: "recomputed", SPILL: "recomputed from disk"}
+        words = {RECOMPUTE: "recomputed", OFFLOAD: "recomputed from the host", SPILL: "recomputed from disk"}
         parts = [f"{counts[mode]} {words[mode]}" for mode in words if counts[mode]]
         nested = sum(bool(segment.parts) for segment in self.segments)
         twice = f" ({nested} of them part by part)" if nested else ""
-        return f"{start}; of {len(self.segments)} segments {' and '.join(parts)}{twice}"
+        moved = f", {format_size(self.moved_bytes)} moved in a step" if self.moved_bytes else ""
+        return f"{start}; of {len(self.segments)} segments {' and '.join(parts)}{twice}{moved}"
 
     def as_json(self) -> dict[str, Any]:
-        """Returns the plan as plain values."""
-        return {"schema": SCHEMA, **asdict(self)}
+        """Returns the plan as plain values; for each segment, `inputs` says where they are meanwhile."""
+        segments = [{**asdict(segment), "inputs": POOLS[segment.mode]} for segment in self.segments]
+        return {"schema": SCHEMA, **asdict(self), "segments": segments, "moved_bytes": self.moved_bytes}
 
 
 def read_plan(path: Path) -> Plan:
@@ -116,8 +140,9 @@ def read_plan(path: Path) -> Plan:
             raise PlanError(f"'{path}' is a plan of another version of sknc")
         segments = tuple(
             PlannedSegment(**{**segment, **{name: tuple(segment.get(name, ())) for name in ("parts", "kept")}})
-            for segment in content.pop("segments")
+            for segment in ({k: v for k, v in found.items() if k != "inputs"} for found in content.pop("segments"))
         )
+        content.pop("moved_bytes")
         plan = Plan(**content, segments=segments)
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise PlanError(f"'{path}' is no memory plan: {error}") from error

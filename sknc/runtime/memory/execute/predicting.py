@@ -106,13 +106,14 @@ class Predictor:
         """How peaks are predicted."""
         return LAYERS if self._tracing is None or self._predict is None else OPERATIONS
 
-    def peak(self, graph: FlatGraph | None, kept: Sequence[int], running: int) -> Peak:
+    def peak(self, graph: FlatGraph | None, kept: Sequence[int], running: int, host: str = "") -> Peak:
         """Predicts the peak of the step as the model would run it now.
 
         Args:
             graph: the model's flat graph.
             kept: bytes of each output that is held to the backward pass; used where nothing is traced.
             running: bytes of the outputs of the largest segment; used where nothing is traced.
+            host: the device of the host pool; what is there does not count.
 
         Returns:
             The peak.
@@ -120,7 +121,7 @@ class Predictor:
         if self.method == LAYERS:
             fixed = self._fixed(graph)
             return Peak(fixed + int(_UNSEEN * (sum(kept) + 2 * running)), fixed, LAYERS)
-        return self._scheduled(self._tracing.trace_step(self.model, self.batch_size))
+        return self._scheduled(self._tracing.trace_step(self.model, self.batch_size, host=host))
 
     def profile(self, graph: FlatGraph) -> Profile:
         """Finds out what the step without a plan holds and takes, layer by layer.

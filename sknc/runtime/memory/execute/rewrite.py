@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from ..opgraph import Op, OpGraph
 from .cuts import Piece
-from .plans import KEEP, SPILL
+from .plans import KEEP, MOVING
 
 
 def planned(graph: OpGraph, places: Sequence[int], pieces: Sequence[Piece]) -> OpGraph:
@@ -95,7 +95,7 @@ class _Planned:
             if tensor in known and not self._stored(tensor, reader, kept):
                 return known[tensor]
             outside = tensor in self.maker and self.maker[tensor] not in forward
-            if piece.mode == SPILL and outside and not self.graph.ops[self.maker[tensor]].backward:
+            if piece.mode in MOVING and outside and not self.graph.ops[self.maker[tensor]].backward:
                 if tensor not in fetched:
                     self.add(Op("WriteFile", (tensor,), ()))
                     fetched[tensor] = self.tensor(tensor)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...frameworks import keras
 from .flatten import Context, FlatGraph
 from .internals import attach_mask, functional_of
-from .plans import KEEP, SPILL
+from .moves import without_gradient
+from .moving import Moving
+from .plans import KEEP, MOVING
 from .segments import Held, make_segments, run_plainly, run_recomputed
 
 
@@ -18,10 +20,11 @@ class Runner:
     Args:
         graph: the model's flat graph.
         sizes: the number of steps of each segment.
-        modes: for each segment KEEP, RECOMPUTE or SPILL.
-        pool: where the inputs of a spilled segment are meanwhile.
+        modes: for each segment KEEP, RECOMPUTE, OFFLOAD or SPILL.
+        pools: by mode, where the inputs of segments are meanwhile.
         parts: for each segment the sizes of its parts, see `make_segments`.
         kept: for each segment the places in it of steps whose outputs are held, see `make_segments`.
+        ahead: whether inputs are fetched one segment ahead.
     """
 
     def __init__(
@@ -29,14 +32,16 @@ class Runner:
         graph: FlatGraph,
         sizes: Sequence[int],
         modes: Sequence[str],
-        pool: Any = None,
+        pools: Mapping[str, Any] | None = None,
         parts: Sequence[Sequence[int]] | None = None,
         kept: Sequence[Sequence[int]] | None = None,
+        ahead: bool = False,
     ) -> None:
         self.graph = graph
         self.segments = make_segments(graph, sizes, parts, kept)
         self.modes = tuple(modes)
-        self.pool = pool
+        self.pools = dict(pools or {})
+        self.ahead = ahead
 
     def __call__(self, inputs: Any, training: Any = None, mask: Any = None, **context: Any) -> Any:
         """Computes what the model's own `call` computes.
@@ -66,13 +71,15 @@ class Runner:
         return packed[0] if isinstance(packed, list) and len(packed) == 1 else packed
 
     def _run(self, values: dict[int, Any], context: Context) -> None:
-        held = Held()
-        spilling = self.pool.call(frozenset(self.graph.inputs)) if self.pool is not None else held
-        for segment, mode in zip(self.segments, self.modes, strict=True):
-            if mode == KEEP:
+        moving = Moving(
+            {mode: pool.call() for mode, pool in self.pools.items()}, frozenset(self.graph.inputs), self.ahead
+        )
+        idle = without_gradient(self.segments)
+        for number, (segment, mode) in enumerate(zip(self.segments, self.modes, strict=True)):
+            if mode == KEEP or number in idle:
                 run_plainly(segment, values, context, self.graph.outputs)
             else:
-                run_recomputed(segment, values, context, spilling if mode == SPILL else held)
+                run_recomputed(segment, values, context, moving.to(mode) if mode in MOVING else Held())
 
 
 class obeying:  # noqa: N801  # used like a function

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -92,15 +92,19 @@ def _cut(graph: FlatGraph, sizes: Sequence[int]) -> list[Segment]:
 class Held:
     """Keeps a segment's inputs until its backward pass: here, simply where they are."""
 
-    def keep(self, tensor: Any, key: int) -> Callable[[], Any]:
-        """Takes a tensor and returns what gives it back.
+    def keep(self, tensors: Mapping[int, Any]) -> Callable[[Sequence[Any]], list[Any]]:
+        """Takes a segment's inputs and returns what gives them back, in order, once something has happened.
 
         Args:
-            tensor: to be kept.
-            key: its key in the flat graph.
+            tensors: to be kept, by their keys in the flat graph.
         """
-        del key
-        return lambda: tensor
+        held = list(tensors.values())
+
+        def back(after: Sequence[Any]) -> list[Any]:
+            with tensorflow().control_dependencies(after):
+                return [tensorflow().identity(tensor) for tensor in held]
+
+        return back
 
     def settled(self) -> list[Any]:
         """Returns what has to have happened before the computation goes on."""
@@ -217,7 +221,7 @@ class _Run:
             outcome = self._first(inputs, weights)
             seen.append(outcome)
             stored = {key: outcome.values[key] for key in self.segment.kept}
-            back = [self.pool.keep(tensor, key) for tensor, key in zip(inputs, self.floats, strict=True)]
+            back = self.pool.keep(dict(zip(self.floats, inputs, strict=True)))
 
             def backward(*upstream: Any, variables: Any = None) -> Any:
                 gradients, extra = self._gradients(upstream, back, weights, variables or [], stored)
@@ -247,8 +251,9 @@ class _Run:
         tf = tensorflow()
         # Waiting for what comes from above makes the second run late, and keeps TensorFlow from taking it for
         # the first one and merging the two.
-        with tf.control_dependencies([gradient for gradient in upstream if gradient is not None]):
-            inputs = [tf.identity(fetch()) for fetch in back]
+        after = [gradient for gradient in upstream if gradient is not None]
+        inputs = back(after)
+        with tf.control_dependencies(after):
             again = [tf.identity(weight) for weight in weights]
             others = {key: tf.identity(tensor) for key, tensor in self.others.items()}
             masks = {key: tf.identity(mask) for key, mask in self.masks.items()}

@@ -17,10 +17,14 @@ from typing import IO, Any
 
 from ...errors import ProgramError
 from ...frameworks import tensorflow
-from .segments import Held
+from .moving import Counts, Fetch, in_gradient_of_loop
 
 PREFIX = "sknc-spill-"
 _LOCK = "lock"
+# Calls of a model whose files may wait for their backward pass at once: within one training step, and in a loop of
+# the user's own, where nobody says when a step begins, so that files of earlier calls stay.
+_IN_STEP, _ANYWHERE = 1024, 4
+OVERWRITTEN = "files of an earlier call of the model were overwritten before its backward pass read them"
 
 
 def _lock(path: Path) -> IO[bytes] | None:
@@ -61,107 +65,218 @@ def remove_stale(base: Path) -> list[Path]:
     return removed
 
 
+def _own_folder(root: Path) -> tuple[Path, IO[bytes] | None]:
+    """Makes a folder that has a lock as soon as it has a name by which others look for it."""
+    made = Path(tempfile.mkdtemp(prefix=f".new-{PREFIX}", dir=root))
+    held = _lock(made / _LOCK)
+    folder = root / made.name.removeprefix(".new-")
+    made.rename(folder)
+    return folder, held
+
+
 class DiskPool:
     """A folder for spill files.
 
     Args:
         base: where the folder is made; the system's folder for temporary files when left out.
         needed: bytes that will lie there at once, 0 where that is not known.
+        counts: of an earlier folder, to go on with.
 
     Raises:
         ProgramError: nothing can be written there, or there is too little room.
     """
 
-    def __init__(self, base: str | os.PathLike[str] | None = None, needed: int = 0) -> None:
-        root = Path(base if base is not None else tempfile.gettempdir()).absolute()
+    def __init__(
+        self, base: str | os.PathLike[str] | None = None, needed: int = 0, counts: Counts | None = None
+    ) -> None:
+        self.root = Path(base if base is not None else tempfile.gettempdir()).absolute()
         try:
-            root.mkdir(parents=True, exist_ok=True)
-            remove_stale(root)
-            self.folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=root))
-            self._held = _lock(self.folder / _LOCK)
-            free = shutil.disk_usage(self.folder).free
+            self.root.mkdir(parents=True, exist_ok=True)
+            remove_stale(self.root)
+            self.folder, self._held = _own_folder(self.root)
         except OSError as error:
             raise ProgramError(
-                f"the memory plan spills to {root}, where nothing can be written: {error.strerror or error}",
+                f"the memory plan spills to {self.root}, where nothing can be written: {error.strerror or error}",
                 "name another folder: fit_in_memory(..., spill_folder=...), or set TMPDIR",
             ) from error
-        self.calls = 0
-        # A variable, because TensorFlow may read a file of constant name while it optimises a graph.
-        with tensorflow().init_scope():
-            self._name = tensorflow().Variable(str(self.folder), trainable=False)
+        self._owner = os.getpid()
+        self.closed = False
         atexit.register(self.close)
+        self.counts = counts or Counts()
+        self.tickets = _Tickets(self.folder)
+        self.require(needed)
+
+    def require(self, needed: int) -> None:
+        """Makes sure that there is room, files of earlier steps not counted.
+
+        Args:
+            needed: bytes.
+
+        Raises:
+            ProgramError: there is too little room; the folder is removed.
+        """
+        self.clear()
+        free = shutil.disk_usage(self.folder).free
         if free < needed:
             self.close()
             raise ProgramError(
-                f"the memory plan spills {needed:,} bytes to {root}, which has {free:,} bytes left",
+                f"the memory plan spills {needed:,} bytes to {self.root}, which has {free:,} bytes left",
                 "make room there, name another folder with spill_folder, or give a larger budget",
             )
 
-    def call(self, resident: frozenset[int]) -> Held:
-        """Returns what keeps the tensors of one call of the model.
+    def call(self) -> FileStore:
+        """Returns what keeps the tensors of one call of the model."""
+        return FileStore(self)
 
-        Args:
-            resident: keys that are held by somebody else anyway, such as the input batch.
-        """
-        self.calls += 1
-        return _Files(self._name, self.calls, resident)
+    def clear(self) -> None:
+        """Removes the files of steps that have ended, or will not go on."""
+        for file in self.folder.glob("*-*"):
+            with contextlib.suppress(OSError):
+                file.unlink()
 
     def close(self) -> None:
         """Removes the folder."""
+        if os.getpid() != self._owner:
+            # A forked process has the folder of its parent.
+            return
+        self.closed = True
         if self._held is not None:
             self._held.close()
         shutil.rmtree(self.folder, ignore_errors=True)
         atexit.unregister(self.close)
 
 
-class _Files(Held):
-    """The files of one call."""
+class _Tickets:
+    """Names for the files of a call, for each time it runs: a traced call may run several times in one step.
 
-    def __init__(self, folder: Any, call: int, resident: frozenset[int]) -> None:
-        self.folder = folder
-        self.number = call
-        self.resident = resident
-        self.known: dict[int, Callable[[], Any]] = {}
-        self.writes: list[Any] = []
+    Args:
+        folder: where the files lie.
+    """
 
-    def keep(self, tensor: Any, key: int) -> Callable[[], Any]:
-        if key in self.resident:
-            return super().keep(tensor, key)
-        if key not in self.known:
-            self.known[key] = self._written(tensor, key)
-        return self.known[key]
-
-    def _written(self, tensor: Any, key: int) -> Callable[[], Any]:
+    def __init__(self, folder: Path) -> None:
         tf = tensorflow()
-        path = tf.strings.join([self.folder, f"{self.number}-{key}"], "/")
+        self.in_step = False
+        with tf.init_scope(), tf.device("/device:CPU:0"):
+            # A variable, because TensorFlow may read a file of constant name while it optimises a graph.
+            self.folder = tf.Variable(str(folder), trainable=False)
+            self.last = tf.Variable(0, dtype="int64", trainable=False)
+            self.start = tf.Variable(0, dtype="int64", trainable=False)
+            self.owners = tf.Variable(tf.zeros([_IN_STEP], "int64"), trainable=False)
+
+    def restart(self) -> None:
+        """Says that no call waits for its backward pass."""
+        self.start.assign(self.last)
+
+    def draw(self, counts: Counts) -> tuple[Any, Any, Any]:
+        """Returns a ticket, its place, and the start of its files' names.
+
+        Args:
+            counts: of the pool.
+        """
+        tf = tensorflow()
+        ticket = tf.convert_to_tensor(self.last.assign_add(1))
+        place = (ticket - self.start - 1) % (_IN_STEP if self.in_step else _ANYWHERE)
+        owned = self.owners.scatter_update(tf.IndexedSlices(ticket, place))
+        # What is counted has been read: an earlier step's file is not overwritten before.
+        with tf.control_dependencies([tf.convert_to_tensor(owned), tf.convert_to_tensor(counts.read)]):
+            return ticket, place, tf.strings.join([self.folder, tf.strings.as_string(place)], "/")
+
+    def checked(self, ticket: Any, place: Any) -> list[Any]:
+        """Returns what has to have happened before files of a ticket are read: they are still its own."""
+        tf = tensorflow()
+        if in_gradient_of_loop():
+            raise ProgramError(
+                "the model is called in a loop inside of the training step; what each turn spills cannot be told apart",
+                "plan with spill=False, or write the loop in Python",
+            )
+        check = tf.debugging.assert_equal(self.owners[place], ticket, OVERWRITTEN)
+        return [] if check is None else [check]
+
+
+class StepStart:
+    """Stands for a model's `train_step`: before it, no call waits for its backward pass.
+
+    Args:
+        step: the `train_step`.
+        pool: says which pool the model uses, None for none.
+        replaced: whether the step is not a method of the model's class, but was put on the model itself.
+    """
+
+    def __init__(self, step: Any, pool: Callable[[], DiskPool | None], replaced: bool) -> None:
+        self.step = step
+        self.replaced = replaced
+        self.pool = pool
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Runs the `train_step`.
+
+        Args:
+            *args: of it.
+            **kwargs: of it.
+        """
+        pool = self.pool()
+        if pool is None:
+            return self.step(*args, **kwargs)
+        tickets = pool.tickets
+        tickets.restart()
+        before, tickets.in_step = tickets.in_step, True
+        try:
+            return self.step(*args, **kwargs)
+        finally:
+            tickets.in_step = before
+
+
+class FileStore:
+    """The files of one call; without a pool it stands in for them while a step is traced.
+
+    Args:
+        pool: whose files they are.
+    """
+
+    def __init__(self, pool: DiskPool | None = None) -> None:
+        self.pool = pool
+        self._drawn: tuple[Any, Any, Any] | None = None
+
+    def _files(self) -> Any:
+        if self.pool is None:
+            return PREFIX
+        if self._drawn is None:
+            self._drawn = self.pool.tickets.draw(self.pool.counts)
+            self.pool.counts.calls.assign_add(1)
+        return self._drawn[2]
+
+    def put(self, tensor: Any, key: int) -> tuple[list[Any], Fetch]:
+        """Writes a tensor to a file; returns the writing to wait for, and what reads it.
+
+        Args:
+            tensor: any dense tensor.
+            key: its key in the flat graph.
+        """
+        tf = tensorflow()
+        path = tf.strings.join([self._files(), str(key)], "-")
         # Only the kind and the shape may be remembered: the tensor itself is to be freed.
         dtype, shape = tensor.dtype, tensor.shape
-        write = tf.io.write_file(path, tf.io.serialize_tensor(tensor))
+        content = tf.io.serialize_tensor(tensor)
+        write = tf.io.write_file(path, content)
         # In eager mode the file is there when this returns, and there is nothing to wait for.
         waiting = [] if write is None else [write]
-        self.writes += waiting
+        pool, drawn = self.pool, self._drawn
         with tf.control_dependencies(waiting):
             # The name is handed on by a tensor, so that reading waits for writing wherever it takes place.
             name = tf.identity(path)
+            if pool is not None:
+                pool.counts.written.assign_add(_length(content))
 
         def fetch() -> Any:
-            found = tf.io.parse_tensor(tf.io.read_file(tf.identity(name)), dtype)
-            return tf.ensure_shape(found, shape)
+            own = pool.tickets.checked(*drawn[:2]) if pool is not None and drawn is not None else []
+            with tf.control_dependencies(own):
+                found = tf.io.read_file(tf.identity(name))
+            if pool is not None:
+                pool.counts.read.assign_add(_length(found))
+            return tf.ensure_shape(tf.io.parse_tensor(found, dtype), shape)
 
-        return fetch
-
-    def settled(self) -> list[Any]:
-        waiting, self.writes = self.writes, []
-        return waiting
+        return waiting, fetch
 
 
-class TracedPool:
-    """Stands for a disk pool while a step is traced: the same operations, and no folder."""
-
-    def call(self, resident: frozenset[int]) -> Held:
-        """Returns what keeps the tensors of one call of the model.
-
-        Args:
-            resident: keys that are held by somebody else anyway.
-        """
-        return _Files(PREFIX, 1, resident)
+def _length(content: Any) -> Any:
+    return tensorflow().cast(tensorflow().strings.length(content), "int64")

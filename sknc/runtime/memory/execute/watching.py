@@ -53,16 +53,11 @@ class watched:  # noqa: N801  # used like a function
         """
         if not isinstance(error, tensorflow().errors.OpError):
             return None
-        pool, plan, message = self.keeper.disk.pool, self.keeper.plan, str(error.message)
-        if pool is not None and str(pool.folder) in message:
-            reason = message.partition("\n")[0].replace(str(pool.folder), "").strip(" /;")
-            return ProgramError(
-                f"a part of the training could not be written to or read from {pool.folder}: {reason}",
-                "make room there, name another folder with spill_folder, or give a larger budget",
-            )
-        if isinstance(error, tensorflow().errors.ResourceExhaustedError):
-            return OutOfRoom(shortage_of(plan, self.keeper.given, _asked(message), peak_bytes()))
-        return None
+        told: ProgramError | None = self.keeper.pools.told(error)
+        if told is not None or not isinstance(error, tensorflow().errors.ResourceExhaustedError):
+            return told
+        asked = _asked(str(error.message))
+        return OutOfRoom(shortage_of(self.keeper.plan, self.keeper.given, asked, peak_bytes()))
 
 
 class Guarded:
@@ -93,6 +88,8 @@ class Guarded:
         try:
             return self.function(*args, **kwargs)
         except tensorflow().errors.OpError as error:
+            # Nobody waits for this step's files any more.
+            self.keeper.pools.tidy()
             told = watched(self.keeper).told(error)
             if told is None:
                 raise
