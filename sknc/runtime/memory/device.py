@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -37,7 +38,7 @@ class Outcome:
         return sum(self.recomputed)
 
 
-class Device:
+class Device(ABC):
     """The state of one walk: what is on the device, what has a copy elsewhere.
 
     Args:
@@ -79,21 +80,21 @@ class Device:
             tuple(self.recomputed),
         )
 
+    @abstractmethod
     def step(self, number: int) -> None:
         """Have on the device what a step needs, and run it.
 
         Args:
             number: the step, counted from 0.
         """
-        raise NotImplementedError
 
+    @abstractmethod
     def leave(self, number: int) -> None:
         """Free what is not needed on the device after a step.
 
         Args:
             number: the step, counted from 0.
         """
-        raise NotImplementedError
 
     def hold(self, tensor: int) -> None:
         """Put a tensor on the device, if it is not there."""
