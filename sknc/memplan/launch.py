@@ -11,6 +11,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
+from sknc.engines import launcher
 from sknc.engines.logs import tail
 from sknc.errors import EnvironmentProblem, InputProblem, SkncError, UsageError
 from sknc.memplan.request import Request
@@ -71,7 +72,7 @@ def run_child(request: Request, target: Target, answer: Path, log: Path, tell: T
     # What the user's code prints is not part of the report.
     with log.open("wb") as errors:
         child = subprocess.Popen(
-            [sys.executable, "-m", "sknc.memplan.child", str(answer)],
+            [*_python(), "-m", "sknc.memplan.child", str(answer)],
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=errors,
@@ -96,6 +97,13 @@ def run_child(request: Request, target: Target, answer: Path, log: Path, tell: T
             child.wait()
     listener.join(timeout=1)
     return child.returncode
+
+
+def _python() -> list[str]:
+    """The interpreter; on Linux a process that does not outlive this one."""
+    if not sys.platform.startswith("linux"):
+        return [sys.executable]
+    return [sys.executable, "-I", "-S", launcher.__file__, str(os.getpid())]
 
 
 def failure(said: dict[str, Any]) -> SkncError:

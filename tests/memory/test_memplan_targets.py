@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -159,6 +164,28 @@ def test_scripts_that_cannot_be_planned(
     assert (found, out) == (status, "")
     assert said in err
     assert "site-packages" not in err
+
+
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
+def test_an_ended_command_leaves_nobody_planning(tmp_path: Path, how: signal.Signals) -> None:
+    script, alive = tmp_path / "train.py", tmp_path / "pid"
+    script.write_text(f"import os, time\nopen({str(alive)!r}, 'w').write(str(os.getpid()))\ntime.sleep(60)\n" + SCRIPT)
+    command = subprocess.Popen([sys.executable, "-m", "sknc", "memplan", str(script)], stderr=subprocess.DEVNULL)
+    try:
+        assert waited(lambda: alive.is_file() and alive.read_text().isdigit())
+    finally:
+        command.send_signal(how)
+        command.wait()
+    child = int(alive.read_text())
+    assert waited(lambda: not Path(f"/proc/{child}").exists() or "Z" in Path(f"/proc/{child}/stat").read_text())
+
+
+def waited(done: Callable[[], bool]) -> bool:
+    for _ in range(600):
+        if done():
+            return True
+        time.sleep(0.1)
+    return False
 
 
 def test_what_is_not_there_is_named() -> None:
