@@ -6,7 +6,7 @@
 `measure` trains each network for 13 steps in a process of its own, records the allocator's peak in each of
 the last ten, and predicts the same step from a trace, in another process. What the results file already has is not
 measured again. Two children at a time prepare and predict; while one trains, nothing else of the benchmark runs.
-`table` prints Markdown.
+`table` prints Markdown. Without a command: both, with the file memory_accuracy.jsonl.
 """
 
 from __future__ import annotations
@@ -205,9 +205,9 @@ def main() -> None:
     from memory_networks import NAMES
 
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    commands = parser.add_subparsers(required=True)
+    commands = parser.add_subparsers()
     measuring = commands.add_parser("measure")
-    measuring.add_argument("-o", "--output", type=Path, required=True)
+    measuring.add_argument("-o", "--output", type=Path, default=Path("memory_accuracy.jsonl"))
     measuring.add_argument("--networks", nargs="+", default=list(NAMES), choices=NAMES)
     measuring.add_argument("--batches", nargs="+", type=int, default=[8, 16])
     measuring.add_argument("--optimizers", nargs="+", default=["sgd", "adam"])
@@ -217,14 +217,18 @@ def main() -> None:
     measuring.add_argument("--jobs", type=int, default=2, help="children at a time; one of them trains")
     measuring.set_defaults(run=measure_all)
     printing = commands.add_parser("table")
-    printing.add_argument("output", type=Path)
+    printing.add_argument("output", type=Path, nargs="?", default=Path("memory_accuracy.jsonl"))
     printing.set_defaults(run=table)
     one = commands.add_parser("child")
     one.add_argument("row")
     one.add_argument("--allocator", default="default")
     one.set_defaults(run=child)
-    arguments = parser.parse_args()
-    arguments.run(arguments)
+    if len(sys.argv) > 1:
+        arguments = parser.parse_args()
+        arguments.run(arguments)
+        return
+    for command in (measuring.parse_args([]), printing.parse_args([])):
+        command.run(command)
 
 
 if __name__ == "__main__":
