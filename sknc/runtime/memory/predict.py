@@ -42,6 +42,11 @@ class Prediction:
         """The predicted peak."""
         return self.scheduled + self.reserve
 
+    @property
+    def safe(self) -> int:
+        """What a training of many steps has to reckon with: the largest of all draws, and the margin."""
+        return max(self.peak, int((1 + MARGIN) * self.high))
+
 
 def predict_peak(
     graph: OpGraph, rule: UpdateRule, allocator: str = "default", threads: int = 2, most_draws: int = MOST_DRAWS

@@ -6,6 +6,8 @@ from typing import Any
 
 from ...frameworks import keras, tensorflow
 
+# What the allocator counts, and from which rest on it splits a chunk.
+_COUNTED, _SPLIT = 256 * 1024, 128 << 20
 # Of keras.Model.fit, by place.
 _PLACES = ("x", "y", "batch_size", "epochs", "verbose", "callbacks", "validation_split", "validation_data")
 
@@ -26,7 +28,19 @@ def resident_bytes(args: tuple[Any, ...], kwargs: dict[str, Any]) -> int:
         return 0
     given = _given(args, kwargs)
     held = [given.get("x"), given.get("y"), given.get("sample_weight"), given.get("validation_data")]
-    return sum(_bytes(leaf) for leaf in keras().tree.flatten(held))
+    return sum(allotted(_bytes(leaf)) for leaf in keras().tree.flatten(held))
+
+
+def allotted(size: int) -> int:
+    """Returns what TensorFlow's allocator takes for an array at most.
+
+    Its regions are powers of two, and one is handed out whole where less would be left than it splits off.
+
+    Args:
+        size: bytes of the array.
+    """
+    region = 1 << max(0, size - 1).bit_length()
+    return region if _COUNTED <= size and region - size < _SPLIT else size
 
 
 def _bytes(leaf: Any) -> int:
