@@ -40,7 +40,7 @@ def allotted(size: int) -> int:
         size: bytes of the array.
     """
     region = 1 << max(0, size - 1).bit_length()
-    return region if _COUNTED <= size and region - size < _SPLIT else size
+    return region if size >= _COUNTED and region - size < _SPLIT else size
 
 
 def _bytes(leaf: Any) -> int:
