@@ -21,8 +21,8 @@ OPERATIONS, LAYERS = "operations", "layers"
 # What adding up outputs cannot see: saved inputs, temporaries, order of operations.
 _UNSEEN = 1.5
 DEFAULT_OPTIMIZER = "Adam"
-# Drawn steps of an estimate; a prediction has more.
-_FEW_DRAWS = 12
+# Drawn steps of an estimate and of a prediction: planning takes most of its time for them.
+_FEW_DRAWS, _DRAWS = 10, 24
 # A budget is for thousands of steps, of which a few hold more than any that was drawn; and under a hard limit best fit
 # with coalescing loses some in holes: a step that held 205 MiB failed at a limit of 200 and ran at 220.
 _HOLES = {"default": 0.04, "bfc": 0.08}
@@ -165,7 +165,7 @@ class Predictor:
         """The peak of a traced step."""
         if self._rule is None:
             self._rule = self._tracing.update_rule(self.optimizer)
-        found = self._predict.predict_peak(traced.run, self._rule, self.allocator, self.threads)
+        found = self._predict.predict_peak(traced.run, self._rule, self.allocator, self.threads, _DRAWS)
         fixed = traced.parameters + traced.trained * (1 + self._rule.slots) + traced.inputs
         peak = int(found.safe * (1 + _HOLES[self.allocator]))
         return Peak(peak, min(fixed, peak), OPERATIONS)
