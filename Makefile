@@ -9,12 +9,13 @@ CASES ?=
 
 export TF_CPP_MIN_LOG_LEVEL ?= 2
 
-.PHONY: help demo test lint wheel bench docs golden clean
+.PHONY: help demo test test-slow lint wheel bench docs golden clean
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make demo    split a sample, train its submodels and the original, compose, compare"
-	@echo "make test    all tests"
+	@echo "make test    all tests but the slow ones"
+	@echo "make test-slow  those"
 	@echo "make lint    style, types, and the walls between the parts"
 	@echo "make wheel   build the wheel, and split with it in an environment without TensorFlow"
 	@echo "make bench   measurements"
@@ -41,6 +42,9 @@ demo: $(VENV)/.demo
 
 test: $(VENV)/.dev
 	$(BIN)/python -m pytest
+
+test-slow: $(VENV)/.dev
+	$(BIN)/python -m pytest -m slow
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

@@ -61,6 +61,7 @@ def test_a_script_is_planned_as_it_would_train(capsys: pytest.CaptureFixture[str
     assert "run up to its first fit" in content["notes"][0]
 
 
+@pytest.mark.slow
 def test_a_split_folder_is_planned_program_by_program(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     folder = tmp_path / "split"
     assert main(["split", str(ROOT / "samples" / "mlp_digits.py"), "-m", "2", "-o", str(folder)]) == 0
@@ -92,6 +93,7 @@ def test_a_callable_that_compiles_is_planned_with_its_optimizer(capsys: pytest.C
     assert "allocating weights" in content["notes"][0]
 
 
+@pytest.mark.slow
 def test_eight_billion_parameters_are_planned_without_them(capsys: pytest.CaptureFixture[str]) -> None:
     import resource
 

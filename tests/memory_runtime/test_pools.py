@@ -36,6 +36,7 @@ ROOT = Path(__file__).resolve().parents[2]
 HEADER = 64
 
 
+@pytest.mark.slow
 def test_a_host_pool_and_a_disk_on_two_devices() -> None:
     options = json.dumps({"budget": 9_000_000, "host_budget": 1_500_000})
     environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "-1"}
@@ -219,6 +220,7 @@ def test_a_plan_of_another_run_must_not_use_what_there_is_not(tmp_path: Path) ->
     pools.close()
 
 
+@pytest.mark.slow
 def test_two_trainings_at_once_share_a_folder(tmp_path: Path) -> None:
     x, y = batches(4)
     plain = planned(mode="plain")
@@ -305,6 +307,7 @@ def test_files_are_never_taken_for_those_of_another_call(tmp_path: Path) -> None
         gradients(model, many)
 
 
+@pytest.mark.slow
 def test_a_training_step_may_call_its_model_often(tmp_path: Path) -> None:
     def step(model: Any, data: Any) -> Any:
         call = tf.function(lambda x: model(x, training=True), autograph=False)

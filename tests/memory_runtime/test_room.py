@@ -49,6 +49,7 @@ model.fit(x, y, batch_size=32, verbose=0)
 """
 
 
+@pytest.mark.slow
 def test_a_program_is_tried_once_more_with_the_next_smaller_plan(tmp_path: Path) -> None:
     script = tmp_path / "train.py"
     script.write_text(SCRIPT, encoding="utf-8")
