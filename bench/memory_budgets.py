@@ -18,7 +18,6 @@ from __future__ import annotations
 import argparse
 import json
 import math
-import os
 import statistics
 import subprocess
 import sys
@@ -26,6 +25,8 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
+
+import memory_depth
 
 WARM, STEPS = 2, 10
 ROOM = 400_000  # MiB: no limit
@@ -48,9 +49,7 @@ def network(name: str) -> Any:
     import keras
 
     if name.startswith("residual"):
-        from memory_depth import network as residual
-
-        return residual(int(name.removeprefix("residual")))
+        return memory_depth.network(int(name.removeprefix("residual")))
     return getattr(keras.applications, name)(weights=None, input_shape=(side_of(name), side_of(name), 3), classes=10)
 
 
@@ -171,15 +170,7 @@ def train(name: str, optimizer: str, wanted: dict[str, Any]) -> dict[str, Any]:
 
 def child(what: str, name: str, optimizer: str, wanted: dict[str, Any], limit: int = ROOM) -> dict[str, Any]:
     """Runs a function in a process of its own."""
-    environment = {
-        **os.environ,
-        "TF_CPU_ALLOCATOR_USE_BFC": "1",
-        "TF_CPU_BFC_MEM_LIMIT_IN_MB": str(limit),
-        # The same kernels on every CPU, and an allocator with statistics.
-        "TF_ENABLE_ONEDNN_OPTS": "1",
-        "TF_CPP_MIN_LOG_LEVEL": "3",
-        "CUDA_VISIBLE_DEVICES": "-1",
-    }
+    environment = memory_depth.limited(limit)
     command = [sys.executable, __file__, "--child", what, name, optimizer, json.dumps(wanted)]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     if done.returncode == 0:

@@ -63,9 +63,13 @@ def train(how: str, limit: int, blocks: int) -> dict[str, Any]:
     }
 
 
-def attempt(how: str, limit: int, blocks: int) -> dict[str, Any] | None:
-    """Trains in a process of its own; None where that fails."""
-    environment = {
+def limited(limit: int) -> dict[str, str]:
+    """Returns the environment of a process under a hard limit.
+
+    Args:
+        limit: MiB.
+    """
+    return {
         **os.environ,
         "TF_CPU_ALLOCATOR_USE_BFC": "1",
         "TF_CPU_BFC_MEM_LIMIT_IN_MB": str(limit),
@@ -74,6 +78,11 @@ def attempt(how: str, limit: int, blocks: int) -> dict[str, Any] | None:
         "TF_CPP_MIN_LOG_LEVEL": "3",
         "CUDA_VISIBLE_DEVICES": "-1",
     }
+
+
+def attempt(how: str, limit: int, blocks: int) -> dict[str, Any] | None:
+    """Trains in a process of its own; None where that fails."""
+    environment = limited(limit)
     command = [sys.executable, __file__, "--child", how, str(limit), str(blocks)]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     found: dict[str, Any] | None = json.loads(done.stdout.splitlines()[-1]) if done.returncode == 0 else None

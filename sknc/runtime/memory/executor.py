@@ -11,10 +11,11 @@ from __future__ import annotations
 import heapq
 import random
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from .bfc import Pool
-from .opgraph import NOT_AN_UPDATE, OpGraph
+from .opgraph import NOT_AN_UPDATE, Op, OpGraph
 from .tfrules import IN_PLACE, INEXPENSIVE, SHARING, Allocator
 
 # A CPU core's order of magnitude: only the ratio of the two matters for the order.
@@ -61,6 +62,22 @@ class Run:
     op: int
 
 
+def duration(op: Op, sizes: Sequence[int]) -> float:
+    """A rough time for an operation: the slower of computing and touching its tensors.
+
+    Args:
+        op: the operation.
+        sizes: bytes of tensors.
+
+    Returns:
+        Seconds.
+    """
+    if op.type in SHARING:
+        return OVERHEAD
+    touched = sum(sizes[tensor] for tensor in (*op.reads, *op.makes))
+    return max(op.flops / FLOPS, touched / (CACHED if touched <= CACHE else BANDWIDTH)) + OVERHEAD
+
+
 class Executor:
     """Runs an operation graph, step after step, on one allocator.
 
@@ -91,7 +108,7 @@ class Executor:
             for other in before:
                 self.following[other].append(number)
             self.inputs.append(len(before))
-        self.seconds = [self.duration(number) for number in range(len(graph.ops))]
+        self.seconds = [duration(op, self.sizes) for op in graph.ops]
         self.cheap = [
             op.type in INEXPENSIVE or (op.again and seconds <= CHEAP)
             for op, seconds in zip(graph.ops, self.seconds, strict=True)
@@ -122,14 +139,6 @@ class Executor:
                 self.held[slot] = self.pool.allocate(size)
             shared[size][0] += 1
         return shared
-
-    def duration(self, number: int) -> float:
-        """A rough time for an operation."""
-        op = self.graph.ops[number]
-        if op.type in SHARING:
-            return OVERHEAD
-        touched = sum(self.sizes[tensor] for tensor in (*op.reads, *op.makes))
-        return max(op.flops / FLOPS, touched / (CACHED if touched <= CACHE else BANDWIDTH)) + OVERHEAD
 
     def run(self, seed: int = 0, load: Load = CALM) -> Run:
         """Imitate one step.

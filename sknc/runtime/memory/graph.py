@@ -107,11 +107,6 @@ class StepGraph:
         object.__setattr__(self, "last_use", tuple(last_use))
         object.__setattr__(self, "first_backward", tuple(first_backward))
 
-    @property
-    def forward_steps(self) -> int:
-        """How many of the steps are forward steps."""
-        return len(self.nodes)
-
     def size(self, tensor: int) -> int:
         """Bytes of a tensor."""
         return self.tensors[tensor].bytes

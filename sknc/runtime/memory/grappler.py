@@ -28,12 +28,15 @@ class Optimized:
     """A graph as TensorFlow runs it.
 
     Attributes:
-        ops: its operations in order.
-        by_name: the same by name.
+        by_name: its operations in order, by their names.
     """
 
-    ops: tuple[Any, ...]
     by_name: Mapping[str, Any]
+
+    @property
+    def ops(self) -> tuple[Any, ...]:
+        """Its operations in order."""
+        return tuple(self.by_name.values())
 
     def moved(self, tensor: Any) -> Any:
         """The tensor of this graph that a tensor of the traced one became; itself where it is gone."""
@@ -64,10 +67,6 @@ def _prepared(node: Any, device: str) -> list[Any]:
     handle.attr["shared_name"].s = handle.name.encode()
     reading = type(node)(name=node.name, op="ReadVariableOp", input=[handle.name], device=device)
     reading.attr["dtype"].CopyFrom(node.attr["dtype"])
-    # What layers left here for the shapes of loops and the like stays.
-    for name in node.attr:
-        if name.startswith("_"):
-            reading.attr[name].CopyFrom(node.attr[name])
     return [handle, reading]
 
 
@@ -109,4 +108,4 @@ def optimized(graph: Any, wanted: Sequence[Any], host: str = "") -> Optimized | 
     except (ValueError, tf.errors.OpError):
         return None
     by_name = {op.name: op for op in result.get_operations()}
-    return Optimized(tuple(by_name.values()), by_name) if fetched.keys() <= by_name.keys() else None
+    return Optimized(by_name) if fetched.keys() <= by_name.keys() else None

@@ -69,10 +69,6 @@ class OpGraph:
     slots: tuple[int, ...] = ()
     gates: tuple[tuple[int, ...], ...] = ()
 
-    def bytes_of(self, tensors: Mapping[int, int] | frozenset[int]) -> int:
-        """Bytes of some tensors together."""
-        return sum(self.sizes[tensor] for tensor in tensors)
-
 
 @dataclass(frozen=True, slots=True)
 class UpdateOp:

@@ -6,10 +6,8 @@ device's includes what every schedule holds (parameters, gradients, optimiser sl
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from .errors import InfeasibleBudget, PlanError
@@ -171,16 +169,6 @@ def span_as_json(span: Span) -> dict[str, Any]:
     """
     entry: dict[str, Any] = {"from": span.start + 1, "to": span.end + 1}
     return entry if span.by == KEEP else {**entry, "by": span.by}
-
-
-def save_plan(plan: Plan, path: Path) -> None:
-    """Write a plan as JSON.
-
-    Args:
-        plan: the plan.
-        path: the file.
-    """
-    path.write_text(json.dumps(plan.as_json(), indent=2) + "\n", encoding="utf-8")
 
 
 def read_schedule(content: Mapping[str, Any], graph: StepGraph) -> Schedule:

@@ -267,18 +267,23 @@ def op_graph(
         copied = _copied(op, host)
         for tensor, (size, count) in zip(op.outputs, _made(op, loop, copied), strict=True):
             ids[tensor.ref()] = len(sizes)
-            pieces.update({len(sizes): count} if count > 1 else {})
+            pieces[len(sizes)] = count
             sizes.append(size)
         result.append(_operation(op, copied or op.type, ids, numbers, layer, backward, loop))
 
     for op in kept_ops(ops, wanted):
         if not twins.stand_in(op, ids, numbers):
             write(op)
-            numbers.update({op: len(result) - 1} if result else {})
+            if result:
+                numbers[op] = len(result) - 1
     known = {ids[one]: ids[other.ref()] for one, other in gradients.items() if other.ref() in ids}
-    groups = [[numbers[op] for op in gate if op in numbers] for gate in gates]
     graph = OpGraph(tuple(result), tuple(sizes), frozenset(range(len(held))), known, {}, frozenset(drawn), pieces)
-    return _titled(replace(graph, gates=tuple(tuple(group) for group in groups if group)), names)
+    return _titled(replace(graph, gates=_numbered(gates, numbers)), names)
+
+
+def _numbered(gates: Sequence[Sequence[Any]], numbers: Mapping[Any, int]) -> tuple[tuple[int, ...], ...]:
+    groups = (tuple(numbers[op] for op in gate if op in numbers) for gate in gates)
+    return tuple(group for group in groups if group)
 
 
 def _titled(graph: OpGraph, names: Any) -> OpGraph:

@@ -9,10 +9,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..executor import BANDWIDTH, FLOPS
+from ..executor import BANDWIDTH, duration
 from ..opbuffers import Buffer, find_buffers
 from ..opgraph import OpGraph
-from ..tfrules import SHARING
 from .cuts import NEVER, Chain, Handed
 from .flatten import FlatGraph
 
@@ -78,22 +77,6 @@ def places_of(graph: OpGraph, count: int) -> list[int]:
     return places
 
 
-def seconds_of(graph: OpGraph, flops: float = FLOPS, bandwidth: float = BANDWIDTH) -> list[float]:
-    """Returns how long each operation takes: the slower of computing and touching its tensors.
-
-    Args:
-        graph: operations.
-        flops: floating point operations that the machine does a second.
-        bandwidth: bytes that it reads or writes a second.
-    """
-    return [
-        0.0
-        if op.type in SHARING
-        else max(op.flops / flops, sum(graph.sizes[tensor] for tensor in (*op.reads, *op.makes)) / bandwidth)
-        for op in graph.ops
-    ]
-
-
 @dataclass(slots=True)
 class _Step:
     """What is known of a step."""
@@ -106,17 +89,16 @@ class _Step:
     forward: int = 0
 
 
-def chain_of_trace(graph: OpGraph, count: int, seconds: Sequence[float]) -> Chain:
+def chain_of_trace(graph: OpGraph, count: int) -> Chain:
     """Returns a network as arithmetic sees it.
 
     Args:
         graph: the step without a plan, traced with `StepNames`.
         count: how many steps the network has.
-        seconds: of each operation.
     """
     places = places_of(graph, count)
     steps = [_Step() for _ in range(count + 1)]
-    _times(graph, places, seconds, steps)
+    _times(graph, places, [duration(op, graph.sizes) for op in graph.ops], steps)
     handed: list[Handed] = []
     joined: set[int] = set()
     buffers = find_buffers(graph)

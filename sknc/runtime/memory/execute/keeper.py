@@ -81,7 +81,7 @@ def fit_in_memory(
         )
     release(model)
     keeper = Keeper(model, size, batch_size, Pools(spill, spill_folder, host_budget, host))
-    keeper.handed = read_plan(Path(plan)) if isinstance(plan, str | os.PathLike) else plan
+    keeper.ready = read_plan(Path(plan)) if isinstance(plan, str | os.PathLike) else plan
     keeper.settle()
     keeper.take_over()
     return model
@@ -174,7 +174,7 @@ class Keeper:
         self.pools = pools
         self.resident = 0
         self.settled_for: tuple[Any, ...] | None = None
-        self.handed: Plan | None = None
+        self.ready: Plan | None = None
 
     def take_over(self) -> None:
         """Puts the hooks in place."""
@@ -308,7 +308,7 @@ class Keeper:
 
     def _handed_in(self, graph: FlatGraph | None, optimizer: Any) -> Plan | None:
         """The plan that was given, with the present data counted in."""
-        plan = self.handed
+        plan = self.ready
         if plan is None:
             return None
         check_plan(plan, [step.name for step in graph.steps] if graph is not None else [])

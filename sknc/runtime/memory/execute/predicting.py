@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...frameworks import keras, tensorflow
-from .costs import SCOPE, StepNames, chain_of_sizes, chain_of_trace, places_of, seconds_of
+from .costs import SCOPE, StepNames, chain_of_sizes, chain_of_trace, places_of
 from .cuts import Chain, Piece
 from .flatten import Context, FlatGraph
 from .plans import KEEP
@@ -25,7 +25,7 @@ DEFAULT_OPTIMIZER = "Adam"
 _FEW_DRAWS, _DRAWS = 10, 24
 # A budget is for thousands of steps, of which a few hold more than any that was drawn; and under a hard limit best fit
 # with coalescing loses some in holes: a step that held 205 MiB failed at a limit of 200 and ran at 220.
-_HOLES = {"default": 0.04, "bfc": 0.08}
+_RESERVE = {"default": 0.04, "bfc": 0.08}
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +141,7 @@ class Predictor:
         with obeying(scoped):
             traced = self._tracing.trace_step(self.model, self.batch_size, names=StepNames())
         peak = self._scheduled(traced)
-        chain = chain_of_trace(traced.graph, len(graph.steps), seconds_of(traced.graph))
+        chain = chain_of_trace(traced.graph, len(graph.steps))
         base = traced.parameters + traced.trained * self._rule.slots + traced.inputs
         alone = frozenset(scoped.impure) | sparse_steps(graph)
         places = places_of(traced.graph, len(graph.steps))
@@ -159,7 +159,7 @@ class Predictor:
         """
         graph = planned(profile.graph, profile.places, pieces)
         found = self._predict.predict_peak(graph, self._rule, self.allocator, self.threads, _FEW_DRAWS)
-        return int(found.safe * (1 + _HOLES[self.allocator]))
+        return int(found.safe * (1 + _RESERVE[self.allocator]))
 
     def _scheduled(self, traced: Any) -> Peak:
         """The peak of a traced step."""
@@ -167,7 +167,7 @@ class Predictor:
             self._rule = self._tracing.update_rule(self.optimizer)
         found = self._predict.predict_peak(traced.run, self._rule, self.allocator, self.threads, _DRAWS)
         fixed = traced.parameters + traced.trained * (1 + self._rule.slots) + traced.inputs
-        peak = int(found.safe * (1 + _HOLES[self.allocator]))
+        peak = int(found.safe * (1 + _RESERVE[self.allocator]))
         return Peak(peak, min(fixed, peak), OPERATIONS)
 
     def _fixed(self, graph: FlatGraph | None) -> int:
