@@ -6,6 +6,8 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 CASES ?=
+# Most tests keep one core busy. A file stays in one process, for what its tests share.
+SIDE_BY_SIDE ?= -n logical --maxprocesses 4 --dist loadfile
 
 export TF_CPP_MIN_LOG_LEVEL ?= 2
 
@@ -41,7 +43,7 @@ demo: $(VENV)/.demo
 	$(BIN)/sknc run demo_split --baseline
 
 test: $(VENV)/.dev
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest $(SIDE_BY_SIDE)
 
 test-slow: $(VENV)/.dev
 	$(BIN)/python -m pytest -m slow
