@@ -106,7 +106,7 @@ def plan(name: str, optimizer: str, wanted: dict[str, Any]) -> dict[str, Any]:
     start = time.perf_counter()
     chooser = Chooser(graph, Predictor(model, batch_of(name), model.optimizer))
     found: dict[str, Any] = {"net": name, "layers": len(graph.steps), "profile": round(time.perf_counter() - start, 1)}
-    base, plain = chooser.profile.base, chooser.plain.bytes
+    base, plain = chooser.profile.base, chooser.plain
     if "parts" in wanted:
         budgets = [int(base + (plain - base) / part) for part in wanted["parts"]]
     else:

@@ -14,6 +14,7 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from typing import Any
 
 BATCH, SIDE, WIDTH, STEPS = 32, 32, 32, 3
@@ -90,18 +91,27 @@ def attempt(how: str, limit: int, blocks: int) -> dict[str, Any] | None:
     return found
 
 
-def deepest(how: str, limit: int, most: int) -> int:
-    """Returns the largest depth that trains, to an eighth of it."""
+def largest(works: Callable[[int], bool], start: int, most: int) -> int:
+    """Looks for the largest number that works, to an eighth of it.
+
+    Args:
+        works: tries a number; larger ones are taken to work less.
+        start: the first one that is tried.
+        most: none above is.
+
+    Returns:
+        The number; 0 for none.
+    """
     good, bad = 0, None
-    blocks = 10
+    number = min(start, most)
     while bad is None or bad - good > max(1, good // 8):
-        if attempt(how, limit, blocks) is not None:
-            good = blocks
+        if works(number):
+            good = number
         else:
-            bad = blocks
+            bad = number
         if bad is None and good >= most:
             break
-        blocks = min(most, good * 2) if bad is None else (good + bad) // 2
+        number = min(most, good * 2) if bad is None else (good + bad) // 2
     return good
 
 
@@ -117,7 +127,10 @@ def main() -> None:
         how, limit, blocks = arguments.child
         print(json.dumps(train(how, int(limit), int(blocks))))
         return
-    found = {how: deepest(how, arguments.limit, arguments.most) for how in arguments.how}
+    found = {
+        how: largest(lambda blocks, how=how: attempt(how, arguments.limit, blocks) is not None, 10, arguments.most)
+        for how in arguments.how
+    }
     for how, blocks in found.items():
         reached = "at least " if blocks >= arguments.most else ""
         times = f", {blocks / found['plain']:.1f} times plain Keras" if found.get("plain") else ""

@@ -125,6 +125,7 @@ def environment(**own: str) -> dict[str, str]:
         "OMP_NUM_THREADS",
         "FORCE_COLOR",
         "COLUMNS",
+        "LINES",
         "NO_COLOR",
     )
     kept = {name: value for name, value in os.environ.items() if name not in odd}

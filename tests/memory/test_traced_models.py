@@ -191,3 +191,31 @@ def test_tracing_leaves_the_model_as_it_was() -> None:
     model.fit(np.ones((16, 8)), rows, verbose=0)
     assert all(isinstance(variable.numpy(), np.ndarray) for variable in model.variables)
     assert tf.executing_eagerly()
+
+
+class Positions(layers.Layer):  # type: ignore[misc]
+    """Adds a table that is no variable, as the tutorials on transformers do, and counts with a metric."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.table = tf.constant(np.sin(np.arange(50 * 40, dtype="float32")).reshape(50, 40))
+        self.size = keras.metrics.Mean(name="size")
+
+    def call(self, inputs: Any) -> Any:
+        self.size.update_state(keras.ops.mean(keras.ops.abs(inputs)))
+        return inputs + self.table[tf.newaxis]
+
+
+def test_what_a_layer_keeps_beside_its_variables_is_handed_in_and_held() -> None:
+    inputs = keras.Input((50, 40))
+    without = keras.Model(inputs, layers.Dense(3)(inputs))
+    model = keras.Model(inputs, layers.Dense(3)(Positions()(inputs)))
+    weights = tf.constant([1.0] * 300)
+
+    def weighted(true: Any, predicted: Any) -> Any:
+        return tf.reduce_mean(tf.square(true - predicted)) * tf.reduce_mean(weights)
+
+    model.compile("sgd", weighted)
+    traced = trace_step(model, BATCH)
+    assert traced.parameters >= trace_step(without, BATCH).parameters + 4 * (50 * 40 + 300)
+    assert 4 * 50 * 40 in [traced.run.sizes[tensor] for tensor in traced.run.held]

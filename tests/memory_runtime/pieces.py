@@ -69,7 +69,6 @@ _HEAD = (
     "budget",
     "predicted_peak",
     "baseline_peak",
-    "prediction",
 )
 
 

@@ -20,7 +20,6 @@ PLAN = Plan(
     1000,
     900,
     2000,
-    "operations",
     (PlannedSegment("a", "b", 2, "recompute", 10), PlannedSegment("c", "c", 1, "keep", 4)),
 )
 

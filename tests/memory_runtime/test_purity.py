@@ -12,8 +12,15 @@ from sknc.runtime.memory.execute.choose import Chooser
 from sknc.runtime.memory.execute.flatten import flatten
 from sknc.runtime.memory.execute.plans import KEEP
 from sknc.runtime.memory.execute.predicting import Predictor
-from sknc.runtime.memory.execute.purity import kept_steps
 from tests.memory_runtime.nets import attention, hidden_state
+
+
+def alone(model: Any, batch: int) -> list[Any]:
+    """The operations of steps that no plan may run a second time."""
+    graph = flatten(model)
+    assert graph is not None
+    found = Predictor(model, batch, keras.optimizers.SGD()).profile(graph).alone
+    return [graph.steps[place].operation for place in sorted(found)]
 
 
 class Shaken(layers.Layer):
@@ -24,13 +31,9 @@ class Shaken(layers.Layer):
 
 
 def test_keras_layers_may_run_twice_but_for_embeddings() -> None:
-    model, *_ = attention()
-    graph = flatten(model)
-    assert graph is not None
-    assert [type(graph.steps[place].operation).__name__ for place in kept_steps(graph, 4)] == ["Embedding"]
-    graph = flatten(hidden_state()[0])
-    assert graph is not None
-    assert not kept_steps(graph, 8)
+    (kept,) = alone(attention()[0], 4)
+    assert isinstance(kept, layers.Embedding)
+    assert not alone(hidden_state()[0], 8)
 
 
 def test_a_layer_with_random_numbers_of_its_own_is_kept_in_every_plan() -> None:
@@ -42,10 +45,10 @@ def test_a_layer_with_random_numbers_of_its_own_is_kept_in_every_plan() -> None:
     model = keras.Model(inputs, layers.Dense(1)(x))
     graph = flatten(model)
     assert graph is not None
-    (place,) = kept_steps(graph, 2048)
-    assert isinstance(graph.steps[place].operation, Shaken)
+    (kept,) = alone(model, 2048)
+    assert isinstance(kept, Shaken)
     chooser = Chooser(graph, Predictor(model, 2048, keras.optimizers.SGD()))
-    plan = chooser.choose(int(0.75 * chooser.plain.bytes))
+    plan = chooser.choose(int(0.75 * chooser.plain))
     assert not plan.changes_nothing
     (mine,) = [s for s in plan.segments if s.first == "shaken" or s.last == "shaken"]
     assert mine.mode == KEEP

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 from .analysis import Holdings, Subject
 from .errors import PlanError
 from .oplayers import heavy_types, layer_graph
-from .predict import predict_peak
+from .predict import predict_peak, threads_in_use
 from .tracing import Traced, trace_step, update_rule
 
 ACCOUNTING = "tensorflow"
@@ -46,8 +45,6 @@ class ModelSubjects:
         self.input_pipeline = input_pipeline
         self.notes = notes
         self.rule = update_rule(optimizer or getattr(model, "optimizer", None) or DEFAULT_OPTIMIZER)
-        # As many as TensorFlow itself takes for running operations.
-        self.threads = int(os.environ.get("TF_NUM_INTEROP_THREADS") or os.cpu_count() or 2)
 
     def __call__(self, batch: int) -> Subject:
         """The training step for a batch size.
@@ -65,7 +62,7 @@ class ModelSubjects:
             raise PlanError(f"a batch has at least one sample, not {batch}")
         traced = trace_step(self.model, batch, self.shape)
         graph = layer_graph(traced.graph)
-        found = predict_peak(traced.run, self.rule, self.allocator, self.threads)
+        found = predict_peak(traced.run, self.rule, self.allocator, threads_in_use())
         return Subject(
             self.target,
             batch,

@@ -32,7 +32,7 @@ class Traced:
     Attributes:
         graph: forward and backward pass as traced, layer by layer.
         run: the same as TensorFlow runs it, after its own optimiser.
-        parameters: bytes of all variables.
+        parameters: bytes of all variables, and of the constants that the model's code keeps.
         trained: bytes of the trained variables.
         inputs: bytes of the input batch and its targets.
         notes: what of the training is not what was traced, for the user.
@@ -140,7 +140,8 @@ def _trace(model: Any, batch: int, structure: Any, names: Any, host: str) -> Tra
         # A subclassed model makes its layers' variables when it is called, here with shapes alone.
         symbols = [keras.KerasTensor((batch, *spec.shape[1:]), spec.dtype) for spec in specs]
         model(keras.tree.pack_sequence_as(structure, symbols))
-    with tf.Graph().as_default() as graph:
+    # A function's graph: what the user's code took from outside (a table of positions, a metric's counts) is handed in.
+    with tf.__internal__.FuncGraph("sknc_step").as_default() as graph:
         inputs = [_placeholder((batch, *spec.shape[1:]), spec.dtype) for spec in specs]
         stand_ins = {id(variable): _placeholder(variable.shape, variable.dtype) for variable in model.variables}
         weights = [stand_ins[id(variable)] for variable in model.trainable_variables]
@@ -158,7 +159,8 @@ def _trace(model: Any, batch: int, structure: Any, names: Any, host: str) -> Tra
     dense = [gradient.values if isinstance(gradient, tf.IndexedSlices) else gradient for gradient in gradients]
     pairs = {weight.ref(): gradient for weight, gradient in zip(weights, dense, strict=True) if gradient is not None}
     batch_tensors = [*inputs, *targets]
-    held = [*stand_ins.values(), *batch_tensors]
+    outside = [inner for _, inner in graph.captures]
+    held = [*stand_ins.values(), *batch_tensors, *outside]
     late = frozenset(op.name for op in graph.get_operations()[forward:])
     drawn = [place for place, stand_in in enumerate(held) if len(stand_in.shape) > 1 and place < len(stand_ins)]
     names = names or LayerNames(layer_classes(model), model.name)
@@ -179,7 +181,7 @@ def _trace(model: Any, batch: int, structure: Any, names: Any, host: str) -> Tra
         made(lambda tensor: tensor, graph.get_operations(), unrolled=True)
         if found is None
         else made(found.moved, found.ops, unrolled=True),
-        sum(map(tensor_bytes, stand_ins.values())),
+        sum(map(tensor_bytes, (*stand_ins.values(), *outside))),
         sum(map(tensor_bytes, weights)),
         sum(map(tensor_bytes, batch_tensors)),
         (*own_training(model), *notes),

@@ -17,7 +17,7 @@ from .flatten import FlatGraph
 from .moves import moves, within
 from .plans import KEEP, MOVING, OFFLOAD, RECOMPUTE, SPILL, Plan, PlannedSegment
 from .pools import Pools
-from .predicting import Peak, Predictor
+from .predicting import Predictor
 from .runner import Runner, obeying
 
 _MOST_TRACED = 3
@@ -29,7 +29,7 @@ _STEP = 1.06
 _LESS = 0.97
 # So many of each sort are looked at before a budget is refused.
 _SMALLEST = 4
-# What order and the allocator add to arithmetic, where no operations can be scheduled.
+# What order and the allocator add to arithmetic, for what is estimated by arithmetic alone.
 _UNSEEN = 1.15
 # A sort of ways beside those that are named like the mode of their pieces.
 _PARTS = "parts"
@@ -56,7 +56,7 @@ class Chooser:
         self.sorts = [s for s in (RECOMPUTE, OFFLOAD, _PARTS, SPILL) if s not in MOVING or s in self.pools.limits]
         self.ladders: dict[str, _Ladder] = {}
         self.estimates: dict[Way, int] = {}
-        self.traced: dict[Way, Peak] = {}
+        self.traced: dict[Way, int] = {}
 
     def choose(self, budget: int) -> Plan:
         """Returns the quickest plan that was found to keep a budget.
@@ -68,7 +68,7 @@ class Chooser:
             InfeasibleBudget: none of the plans that were tried keeps it.
         """
         room = budget - self.resident
-        if self.plain.bytes <= room:
+        if self.plain <= room:
             return self._plan(None, self.plain, budget)
         self._look(room)
         enough = room
@@ -84,7 +84,7 @@ class Chooser:
         if best is None:
             raise self._refusal(budget)
         peak = self._peak(best, ahead=True) if any(piece.mode in MOVING for piece in best.pieces) else None
-        if peak is not None and peak.bytes <= room:
+        if peak is not None and peak <= room:
             return self._plan(best, peak, budget, ahead=True)
         return self._plan(best, self.traced[best], budget)
 
@@ -130,8 +130,8 @@ class Chooser:
 
     def _best(self, room: int) -> Way | None:
         """The quickest plan so far that was traced and keeps within some room."""
-        fitting = [way for way, peak in self.traced.items() if peak.bytes <= room]
-        return min(fitting, key=lambda way: (way.seconds, self.traced[way].bytes), default=None)
+        fitting = [way for way, peak in self.traced.items() if peak <= room]
+        return min(fitting, key=lambda way: (way.seconds, self.traced[way]), default=None)
 
     def _last_resort(self, room: int) -> Way | None:
         """Traces the smallest plans, so that what is refused was really looked at."""
@@ -148,18 +148,18 @@ class Chooser:
         return self._best(room)
 
     def _refusal(self, budget: int) -> InfeasibleBudget:
-        peaks = [self.plain.bytes, *(peak.bytes for peak in self.traced.values())]
+        peaks = [self.plain, *self.traced.values()]
         smallest = self.resident + min(peaks)
         data = f", {format_size(self.resident)} of them for the training data" if self.resident else ""
         return InfeasibleBudget(
             f"no plan trains '{self.graph.model.name}' with batches of {self.predictor.batch_size} in "
             f"{format_size(budget)}; the smallest budget for which there is one is {smallest} bytes "
-            f"({format_size(smallest)}{data}; plain Keras: {format_size(self.plain.bytes + self.resident)})",
+            f"({format_size(smallest)}{data}; plain Keras: {format_size(self.plain + self.resident)})",
             smallest,
         )
 
     def _estimate(self, way: Way) -> int:
-        if self.profile.graph is None or any(piece.parts for piece in way.pieces):
+        if any(piece.parts for piece in way.pieces):
             size = self.profile.base + int(_UNSEEN * way.held)
             self.estimates[way] = min(size, self.estimates.get(way, size))
         elif way not in self.estimates:
@@ -169,21 +169,16 @@ class Chooser:
     def _trace(self, way: Way) -> int:
         if way not in self.traced:
             self.traced[way] = self._peak(way)
-        return self.traced[way].bytes
+        return self.traced[way]
 
-    def _peak(self, way: Way, ahead: bool = False) -> Peak:
-        chain, pieces = self.profile.chain, way.pieces
-        weights = [sum(chain.saved[piece.start : piece.end]) for piece in pieces]
-        rows = list(zip(pieces, weights, strict=True))
-        running = max((weight for piece, weight in rows if piece.mode != KEEP), default=0)
-        held = [weight if p.mode == KEEP else p.made if p.mode == RECOMPUTE else 0 for p, weight in rows]
+    def _peak(self, way: Way, ahead: bool = False) -> int:
+        pieces = way.pieces
         sizes, modes = [p.end - p.start for p in pieces], [p.mode for p in pieces]
         pools, parts, kept = self.pools.stand_ins(modes), [p.parts for p in pieces], [_inner(p) for p in pieces]
         with obeying(Runner(self.graph, sizes, modes, pools, parts, kept, ahead)):
-            peak = self.predictor.peak(self.graph, held, running, self.pools.host or "")
-        return Peak(peak.bytes + _waiting(way, ahead), peak.fixed, peak.method)
+            return self.predictor.peak(self.pools.host or "") + _waiting(way, ahead)
 
-    def _plan(self, way: Way | None, peak: Peak, budget: int, ahead: bool = False) -> Plan:
+    def _plan(self, way: Way | None, peak: int, budget: int, ahead: bool = False) -> Plan:
         pieces = way.pieces if way else (Piece(0, len(self.graph.steps), KEEP),)
         sizes, modes = [piece.end - piece.start for piece in pieces], [piece.mode for piece in pieces]
         moved = moves(self.graph, self.predictor.batch_size, sizes, modes)
@@ -201,9 +196,8 @@ class Chooser:
             self.predictor.allocator,
             self.resident,
             budget,
-            peak.bytes + self.resident,
-            self.plain.bytes + self.resident,
-            peak.method,
+            peak + self.resident,
+            self.plain + self.resident,
             tuple(segments),
             ahead,
         )

@@ -9,11 +9,10 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..executor import BANDWIDTH, duration
+from ..executor import duration
 from ..opbuffers import Buffer, find_buffers
 from ..opgraph import OpGraph
 from .cuts import NEVER, Chain, Handed
-from .flatten import FlatGraph
 
 SCOPE = "sknc_step"
 _SCOPED = re.compile(rf"(?:^|/){SCOPE}(\d+)(?:_\d+)?/")
@@ -190,26 +189,3 @@ def _forwards(places: Sequence[int], backward: Sequence[bool], buffers: Sequence
         live += change[number]
         if not backward[number]:
             steps[place].forward = max(steps[place].forward, live)
-
-
-def chain_of_sizes(graph: FlatGraph, batch: int) -> Chain:
-    """Returns a network as arithmetic sees it where nothing can be traced: by the sizes of outputs alone.
-
-    Args:
-        graph: the flat graph.
-        batch: samples in a batch.
-    """
-    count = len(graph.steps)
-    last = dict.fromkeys(graph.outputs, count)
-    for place, step in reversed(list(enumerate(graph.steps))):
-        for _, key in step.reads:
-            last.setdefault(key, place)
-    sizes, handed = [], []
-    for place, step in enumerate(graph.steps):
-        own = [0 if step.enters else graph.size(key, batch) for key in step.makes]
-        sizes.append(sum(own))
-        for key, size in zip(step.makes, own, strict=True):
-            handed.append(Handed(place, last.get(key, place), place, size))
-    seconds = tuple(size / BANDWIDTH for size in sizes)
-    made = tuple(sizes)
-    return Chain(seconds, (0.0,) * count, made, made, made, made, tuple(handed))

@@ -291,8 +291,8 @@ class Keeper:
         with _as_plain(self.model):
             if graph is not None:
                 return Chooser(graph, predictor, self.resident, self.pools).choose(self.budget)
-            peak = predictor.peak(None, [], 0)
-        total = peak.bytes + self.resident
+            peak = predictor.peak()
+        total = peak + self.resident
         if total > self.budget:
             raise InfeasibleBudget(
                 f"'{self.model.name}' needs {format_size(total)} and {format_size(self.budget)} are given; what it "
@@ -302,9 +302,7 @@ class Keeper:
             )
         allocator, resident = predictor.allocator, self.resident
         name = optimizer_name(optimizer)
-        return Plan(
-            self.model.name, self.batch_size, name, allocator, resident, self.budget, total, total, peak.method, ()
-        )
+        return Plan(self.model.name, self.batch_size, name, allocator, resident, self.budget, total, total, ())
 
     def _handed_in(self, graph: FlatGraph | None, optimizer: Any) -> Plan | None:
         """The plan that was given, with the present data counted in."""

@@ -11,7 +11,7 @@ from typing import Any
 from ..errors import PlanError
 from ..units import format_size
 
-SCHEMA = 2
+SCHEMA = 3
 KEEP, RECOMPUTE, OFFLOAD, SPILL = "keep", "recompute", "offload", "spill"
 MODES = (KEEP, RECOMPUTE, OFFLOAD, SPILL)
 # Modes that move inputs away, the fastest first. Arithmetic speaks of spilling whatever the pool.
@@ -63,7 +63,6 @@ class Plan:
         budget: bytes that the training may hold.
         predicted_peak: what the allocator will show, `resident_bytes` and a reserve included.
         baseline_peak: the same without a plan.
-        prediction: 'operations' where the traced step was scheduled, 'layers' where outputs were added up.
         segments: in order; together all layers of the model.
         ahead: whether what was moved away is fetched one segment ahead.
     """
@@ -76,7 +75,6 @@ class Plan:
     budget: int
     predicted_peak: int
     baseline_peak: int
-    prediction: str
     segments: tuple[PlannedSegment, ...]
     ahead: bool = False
 

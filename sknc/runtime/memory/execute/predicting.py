@@ -1,25 +1,24 @@
-"""What a plan's training step will hold: traced and scheduled as it runs, or added up where that cannot be."""
+"""What a plan's training step will hold: traced as it runs, and scheduled operation by operation."""
 
 from __future__ import annotations
 
-import importlib
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ...frameworks import keras, tensorflow
-from .costs import SCOPE, StepNames, chain_of_sizes, chain_of_trace, places_of
+from ...frameworks import tensorflow
+from ..opgraph import OpGraph, UpdateRule
+from ..predict import predict_peak, threads_in_use
+from ..tracing import Traced, trace_step, update_rule
+from .costs import SCOPE, StepNames, chain_of_trace, places_of
 from .cuts import Chain, Piece
 from .flatten import Context, FlatGraph
 from .plans import KEEP
-from .purity import impure, kept_steps, sparse_steps
+from .purity import impure, sparse_steps
 from .rewrite import planned
 from .runner import Runner, obeying
 
-OPERATIONS, LAYERS = "operations", "layers"
-# What adding up outputs cannot see: saved inputs, temporaries, order of operations.
-_UNSEEN = 1.5
 DEFAULT_OPTIMIZER = "Adam"
 # Drawn steps of an estimate and of a prediction: planning takes most of its time for them.
 _FEW_DRAWS, _DRAWS = 10, 24
@@ -29,39 +28,24 @@ _RESERVE = {"default": 0.04, "bfc": 0.08}
 
 
 @dataclass(frozen=True, slots=True)
-class Peak:
-    """A predicted peak.
-
-    Attributes:
-        bytes: what the allocator will show, a reserve included.
-        fixed: of these, what is there in any plan: variables, gradients, slots of the optimiser, the batch.
-        method: OPERATIONS or LAYERS.
-    """
-
-    bytes: int
-    fixed: int
-    method: str
-
-
-@dataclass(frozen=True, slots=True)
 class Profile:
     """What is known of a model's training step without a plan.
 
     Attributes:
-        peak: its predicted peak.
+        peak: bytes that the allocator will show as its peak, a reserve included.
         chain: the network as arithmetic sees it.
         base: bytes that are there before the step, and stay: variables, slots of the optimiser, the batch.
         alone: places of steps that must not be run a second time.
-        graph: the step's operations; None where it was not traced.
+        graph: the step's operations.
         places: the step of the network that each operation belongs to.
     """
 
-    peak: Peak
+    peak: int
     chain: Chain
     base: int
     alone: frozenset[int]
-    graph: Any = None
-    places: tuple[int, ...] = ()
+    graph: OpGraph
+    places: tuple[int, ...]
 
 
 def allocator_in_use() -> str:
@@ -95,34 +79,27 @@ class Predictor:
         self.batch_size = batch_size
         self.optimizer = optimizer or DEFAULT_OPTIMIZER.lower()
         self.optimizer_name = optimizer_name(optimizer)
-        self.threads = int(os.environ.get("TF_NUM_INTEROP_THREADS") or os.cpu_count() or 2)
+        self.threads = threads_in_use()
         self.allocator = allocator_in_use()
-        package = __package__.rpartition(".")[0]
-        self._tracing: Any = _imported(f"{package}.tracing")
-        self._predict: Any = _imported(f"{package}.predict")
-        self._rule: Any = None
+        self._rule: UpdateRule | None = None
 
     @property
-    def method(self) -> str:
-        """How peaks are predicted."""
-        return LAYERS if self._tracing is None or self._predict is None else OPERATIONS
+    def rule(self) -> UpdateRule:
+        """What the optimiser does to one variable."""
+        if self._rule is None:
+            self._rule = update_rule(self.optimizer)
+        return self._rule
 
-    def peak(self, graph: FlatGraph | None, kept: Sequence[int], running: int, host: str = "") -> Peak:
+    def peak(self, host: str = "") -> int:
         """Predicts the peak of the step as the model would run it now.
 
         Args:
-            graph: the model's flat graph.
-            kept: bytes of each output that is held to the backward pass; used where nothing is traced.
-            running: bytes of the outputs of the largest segment; used where nothing is traced.
             host: the device of the host pool; what is there does not count.
 
         Returns:
-            The peak.
+            Bytes that the allocator will show, a reserve included.
         """
-        if self.method == LAYERS:
-            fixed = self._fixed(graph)
-            return Peak(fixed + int(_UNSEEN * (sum(kept) + 2 * running)), fixed, LAYERS)
-        return self._scheduled(self._tracing.trace_step(self.model, self.batch_size, host=host))
+        return self._scheduled(trace_step(self.model, self.batch_size, host=host))
 
     def profile(self, graph: FlatGraph) -> Profile:
         """Finds out what the step without a plan holds and takes, layer by layer.
@@ -133,19 +110,15 @@ class Predictor:
         Returns:
             What is known.
         """
-        if self.method == LAYERS:
-            sizes = [sum(graph.size(key, self.batch_size) for key in step.makes) for step in graph.steps]
-            peak = self.peak(graph, sizes, 0)
-            return Profile(peak, chain_of_sizes(graph, self.batch_size), peak.fixed, kept_steps(graph, self.batch_size))
         scoped = _Scoped(graph)
         with obeying(scoped):
-            traced = self._tracing.trace_step(self.model, self.batch_size, names=StepNames())
+            traced = trace_step(self.model, self.batch_size, names=StepNames())
         peak = self._scheduled(traced)
         chain = chain_of_trace(traced.graph, len(graph.steps))
-        base = traced.parameters + traced.trained * self._rule.slots + traced.inputs
+        base = traced.parameters + traced.trained * self.rule.slots + traced.inputs
         alone = frozenset(scoped.impure) | sparse_steps(graph)
         places = places_of(traced.graph, len(graph.steps))
-        return Profile(peak, chain, min(base, peak.bytes), alone, traced.graph, tuple(places))
+        return Profile(peak, chain, min(base, peak), alone, traced.graph, tuple(places))
 
     def estimate(self, profile: Profile, pieces: Sequence[Piece]) -> int:
         """Estimates the peak of a plan without tracing it.
@@ -158,24 +131,13 @@ class Predictor:
             Bytes.
         """
         graph = planned(profile.graph, profile.places, pieces)
-        found = self._predict.predict_peak(graph, self._rule, self.allocator, self.threads, _FEW_DRAWS)
+        found = predict_peak(graph, self.rule, self.allocator, self.threads, _FEW_DRAWS)
         return int(found.safe * (1 + _RESERVE[self.allocator]))
 
-    def _scheduled(self, traced: Any) -> Peak:
+    def _scheduled(self, traced: Traced) -> int:
         """The peak of a traced step."""
-        if self._rule is None:
-            self._rule = self._tracing.update_rule(self.optimizer)
-        found = self._predict.predict_peak(traced.run, self._rule, self.allocator, self.threads, _DRAWS)
-        fixed = traced.parameters + traced.trained * (1 + self._rule.slots) + traced.inputs
-        peak = int(found.safe * (1 + _RESERVE[self.allocator]))
-        return Peak(peak, min(fixed, peak), OPERATIONS)
-
-    def _fixed(self, graph: FlatGraph | None) -> int:
-        everything = sum(_variable_bytes(variable) for variable in self.model.variables)
-        trained = sum(_variable_bytes(variable) for variable in self.model.trainable_variables)
-        batch = sum(graph.size(key, self.batch_size) for key in graph.inputs) if graph is not None else 0
-        # The gradients, and the two slots of Adam; few optimisers have more.
-        return everything + 3 * trained + batch
+        found = predict_peak(traced.run, self.rule, self.allocator, self.threads, _DRAWS)
+        return int(found.safe * (1 + _RESERVE[self.allocator]))
 
 
 class _Scoped(Runner):
@@ -198,17 +160,3 @@ class _Scoped(Runner):
                 step.run(values, context)
             if any(impure(operation) for operation in operations()[before:]):
                 self.impure.add(place)
-
-
-def _variable_bytes(variable: Any) -> int:
-    size = 1
-    for length in variable.shape:
-        size *= int(length)
-    return size * int(tensorflow().as_dtype(keras().backend.standardize_dtype(variable.dtype)).size)
-
-
-def _imported(name: str) -> Any:
-    try:
-        return importlib.import_module(name)
-    except ImportError:
-        return None
