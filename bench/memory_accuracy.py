@@ -1,12 +1,13 @@
 """Predicted against measured: the peak that TensorFlow's allocator shows, network by network.
 
-    python bench/memory_accuracy.py measure -o results.jsonl [--allocator bfc] [--networks mlp unet] [--batches 8]
+    python bench/memory_accuracy.py measure -o results.jsonl [--allocators bfc] [--networks mlp unet] [--batches 8]
     python bench/memory_accuracy.py table results.jsonl
 
 `measure` trains each network for 13 steps in a process of its own, records the allocator's peak in each of
-the last ten, and predicts the same step from a trace, in another process. What the results file already has is not
-measured again. Two children at a time prepare and predict; while one trains, nothing else of the benchmark runs.
-`table` prints Markdown. Without a command: both, with the file memory_accuracy.jsonl.
+the last ten, and predicts the same step from a trace, in another process: one trace for both allocators and all
+optimisers. What the results file already has is not measured again. Two children at a time prepare and predict; while
+one trains, nothing else of the benchmark runs. `table` prints Markdown. Without a command: both, with the file
+memory_accuracy.jsonl.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import fcntl
+import itertools
 import json
 import os
 import statistics
@@ -70,44 +72,47 @@ def measure(name: str, batch: int, optimizer: str, policy: str) -> dict[str, Any
     return {"name": name, "batch": batch, "opt": optimizer, "policy": policy, "peaks": peaks}
 
 
-def predict(row: dict[str, Any], allocator: str) -> dict[str, int]:
-    """Predict the same step from a trace."""
+def predict(wanted: dict[str, Any]) -> list[dict[str, Any]]:
+    """Predict the same step from a trace, for each optimiser and allocator."""
     import keras
     from memory_networks import build
 
-    from sknc.runtime.memory.tensorflow import ModelSubjects
+    from sknc.runtime.memory.predict import predict_peak, threads_in_use
+    from sknc.runtime.memory.tracing import trace_step, update_rule
 
     with alone(False):
-        keras.config.set_dtype_policy(row.get("policy", "float32"))
-        model, shape = build(row["name"])
-        given = None if getattr(model, "inputs", None) else shape
-        found = ModelSubjects(model, row["name"], row["opt"], allocator, given)(row["batch"])
-    return {"scheduled": found.scheduled_peak, "reserve": found.reserve}
+        keras.config.set_dtype_policy(wanted["policy"])
+        model, shape = build(wanted["name"])
+        traced = trace_step(model, wanted["batch"], None if getattr(model, "inputs", None) else shape)
+        found = []
+        for optimizer, allocator in wanted["pairs"]:
+            peak = predict_peak(traced.run, update_rule(optimizer), allocator, threads_in_use())
+            found.append(
+                {"opt": optimizer, "allocator": allocator, "scheduled": peak.scheduled, "reserve": peak.reserve}
+            )
+    return found
 
 
 def child(arguments: argparse.Namespace) -> None:
-    """One measurement or one prediction, in a process of its own."""
+    """One measurement, or the predictions from one trace, in a process of its own."""
     row = json.loads(arguments.row)
-    if "peaks" in row:
-        row.update(predict(row, arguments.allocator))
+    if "pairs" in row:
+        found: Any = predict(row)
     else:
-        row = measure(row["name"], row["batch"], row["opt"], row["policy"])
-    print(json.dumps(row), flush=True)
+        found = measure(row["name"], row["batch"], row["opt"], row["policy"])
+    print(json.dumps(found), flush=True)
 
 
-def run_child(row: dict[str, Any], allocator: str) -> dict[str, Any] | None:
+def run_child(row: dict[str, Any]) -> Any:
     """Start a child; None when it fails, which is told."""
     quiet = {"TF_CPP_MIN_LOG_LEVEL": "2", "CUDA_VISIBLE_DEVICES": "-1", "TF_ENABLE_ONEDNN_OPTS": "1"}
-    environment = {**os.environ, **quiet}
-    if allocator == "bfc":
-        environment["TF_CPU_ALLOCATOR_USE_BFC"] = "1"
-    command = [sys.executable, __file__, "child", json.dumps(row), "--allocator", allocator]
+    environment = {**os.environ, **quiet, "TF_CPU_ALLOCATOR_USE_BFC": str(int(row.get("allocator") == "bfc"))}
+    command = [sys.executable, __file__, "child", json.dumps(row)]
     ended = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     if ended.returncode:
         print(f"{row['name']}: {ended.stderr.strip().splitlines()[-1]}", file=sys.stderr)
         return None
-    found: dict[str, Any] = json.loads(ended.stdout.strip().splitlines()[-1])
-    return found
+    return json.loads(ended.stdout.strip().splitlines()[-1])
 
 
 def read_rows(path: Path) -> list[dict[str, Any]]:
@@ -119,35 +124,60 @@ def read_rows(path: Path) -> list[dict[str, Any]]:
 
 def key(row: dict[str, Any]) -> tuple[Any, ...]:
     """What a row is about."""
-    return row["name"], row["batch"], row["opt"], row.get("policy", "float32")
+    return row["allocator"], row["name"], row["batch"], row["opt"], row["policy"]
+
+
+class Results:
+    """The rows of a results file, which is written with each that is added.
+
+    Args:
+        path: of the file.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.rows = {key(row): row for row in read_rows(path)}
+        self.saving = threading.Lock()
+
+    def add(self, row: dict[str, Any]) -> None:
+        """Take what has been found out about a row; a row that is complete is printed."""
+        with self.saving:
+            known = self.rows.setdefault(key(row), {})
+            known.update(row)
+            if "peaks" in known and "reserve" in known:
+                print(line(known), flush=True)
+            text = "".join(json.dumps(one) + "\n" for one in self.rows.values())
+            self.path.write_text(text, encoding="utf-8")
+
+    def has(self, row: dict[str, Any], what: str) -> bool:
+        """Whether something is known of a row."""
+        return what in self.rows.get(key(row), {})
 
 
 def measure_all(arguments: argparse.Namespace) -> None:
     """Measure and predict what the results file does not have."""
-    rows = {key(row): row for row in read_rows(arguments.output)}
-    wanted = [
-        {"name": name, "batch": batch, "opt": optimizer, "policy": arguments.policy}
-        for batch in arguments.batches
-        for name in arguments.networks
-        for optimizer in arguments.optimizers
-    ]
-    saving = threading.Lock()
+    results = Results(arguments.output)
 
-    def one(want: dict[str, Any]) -> None:
-        known = rows.get(key(want), want)
-        if "reserve" in known and not arguments.again:
-            return
-        measured = known if "peaks" in known else run_child(known, arguments.allocator)
-        found = measured and run_child(measured, arguments.allocator)
+    def measured(row: dict[str, Any]) -> None:
+        found = run_child(row)
         if found is not None:
-            with saving:
-                rows[key(want)] = found
-                print(line(found), flush=True)
-                text = "".join(json.dumps(row) + "\n" for row in rows.values())
-                arguments.output.write_text(text, encoding="utf-8")
+            results.add({**row, **found})
+
+    def predicted(group: dict[str, Any], rows: list[dict[str, Any]]) -> None:
+        for found in run_child({**group, "pairs": [(row["opt"], row["allocator"]) for row in rows]}) or ():
+            results.add({**group, **found})
 
     with ThreadPoolExecutor(arguments.jobs) as workers:
-        list(workers.map(one, wanted))
+        for name, batch in itertools.product(arguments.networks, arguments.batches):
+            group = {"name": name, "batch": batch, "policy": arguments.policy}
+            pairs = itertools.product(arguments.optimizers, arguments.allocators)
+            rows = [{**group, "opt": optimizer, "allocator": allocator} for optimizer, allocator in pairs]
+            unknown = [row for row in rows if arguments.again or not results.has(row, "reserve")]
+            if unknown:
+                workers.submit(predicted, group, unknown)
+            for row in rows:
+                if not results.has(row, "peaks"):
+                    workers.submit(measured, row)
 
 
 def error(row: dict[str, Any]) -> float:
@@ -165,7 +195,8 @@ def line(row: dict[str, Any]) -> str:
     low, high = min(row["peaks"]) / MIB, max(row["peaks"]) / MIB
     predicted = (row["scheduled"] + row["reserve"]) / MIB
     cells = [
-        row["name"],
+        row["allocator"],
+        row["name"] if row["policy"] == "float32" else f"{row['name']}, {row['policy']}",
         str(row["batch"]),
         row["opt"],
         f"{low:.1f} to {high:.1f}",
@@ -192,12 +223,15 @@ def summary(rows: Iterable[dict[str, Any]]) -> str:
 
 def table(arguments: argparse.Namespace) -> None:
     """Print a results file as Markdown."""
-    rows = [row for row in read_rows(arguments.output) if "reserve" in row]
-    print("| network | batch | optimizer | measured, MiB | spread | scheduled | reserve | predicted | error |")
-    print("|---|---|---|---|---|---|---|---|---|")
+    rows = [row for row in read_rows(arguments.output) if "reserve" in row and "peaks" in row]
+    print(
+        "| allocator | network | batch | optimizer | measured, MiB | spread | scheduled | reserve | predicted | error |"
+    )
+    print("|---|---|---|---|---|---|---|---|---|---|")
     for row in sorted(rows, key=key):
         print(line(row))
-    print(f"\n{summary(rows)}")
+    for allocator in sorted({row["allocator"] for row in rows}):
+        print(f"\n{allocator}: {summary(row for row in rows if row['allocator'] == allocator)}")
 
 
 def main() -> None:
@@ -212,7 +246,7 @@ def main() -> None:
     measuring.add_argument("--batches", nargs="+", type=int, default=[8, 16])
     measuring.add_argument("--optimizers", nargs="+", default=["sgd", "adam"])
     measuring.add_argument("--policy", default="float32")
-    measuring.add_argument("--allocator", default="default", choices=["default", "bfc"])
+    measuring.add_argument("--allocators", nargs="+", default=["default", "bfc"], choices=["default", "bfc"])
     measuring.add_argument("--again", action="store_true", help="predict again what was predicted before")
     measuring.add_argument("--jobs", type=int, default=2, help="children at a time; one of them trains")
     measuring.set_defaults(run=measure_all)
@@ -221,7 +255,6 @@ def main() -> None:
     printing.set_defaults(run=table)
     one = commands.add_parser("child")
     one.add_argument("row")
-    one.add_argument("--allocator", default="default")
     one.set_defaults(run=child)
     if len(sys.argv) > 1:
         arguments = parser.parse_args()

@@ -13,6 +13,8 @@ import random
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import log
+from typing import NamedTuple
 
 from .bfc import Pool
 from .opgraph import NOT_AN_UPDATE, Op, OpGraph
@@ -24,6 +26,7 @@ BANDWIDTH = 6e9
 # What fits a core's cache goes faster.
 CACHE, CACHED = 2 << 20, 1.5e10
 OVERHEAD = 2e-6
+NOTHING = -1
 # TensorFlow takes an operation for cheap once it has taken less than this a few dozen times.
 CHEAP = 4e-6
 
@@ -78,6 +81,26 @@ def duration(op: Op, sizes: Sequence[int]) -> float:
     return max(op.flops / FLOPS, touched / (CACHED if touched <= CACHE else BANDWIDTH)) + OVERHEAD
 
 
+class _Output(NamedTuple):
+    """An output of an operation.
+
+    Attributes:
+        tensor: its number.
+        size: bytes.
+        counted: bytes as far as the allocator's statistics show them.
+        readers: how many operations read it.
+        shared: the tensor whose buffer it always has; NOTHING for none.
+        sources: tensors whose buffer it may take when nobody else needs it.
+    """
+
+    tensor: int
+    size: int
+    counted: int
+    readers: int
+    shared: int
+    sources: tuple[int, ...]
+
+
 class Executor:
     """Runs an operation graph, step after step, on one allocator.
 
@@ -108,11 +131,28 @@ class Executor:
             for other in before:
                 self.following[other].append(number)
             self.inputs.append(len(before))
+        self.outputs = [self._outputs_of(op, allocator) for op in graph.ops]
+        # Told apart once: reading is the most frequent event of all.
+        self.reads_passing = [tuple(t for t in dict.fromkeys(op.reads) if t not in graph.held) for op in graph.ops]
+        self.reads_held = [tuple(t for t in dict.fromkeys(op.reads) if t in graph.held) for op in graph.ops]
         self.seconds = [duration(op, self.sizes) for op in graph.ops]
         self.cheap = [
             op.type in INEXPENSIVE or (op.again and seconds <= CHEAP)
             for op, seconds in zip(graph.ops, self.seconds, strict=True)
         ]
+
+    def _outputs_of(self, op: Op, allocator: Allocator) -> tuple[_Output, ...]:
+        """What is known of an operation's outputs before anything runs."""
+        found = []
+        for place, tensor in enumerate(op.makes):
+            size = self.sizes[tensor]
+            shared = op.reads[min(place, len(op.reads) - 1)] if op.type in SHARING and op.reads else NOTHING
+            # A list of tensors that are too small to be counted is not counted.
+            counted = size // self.graph.pieces.get(tensor, 1) >= allocator.counted_from
+            sources = op.reads if op.type in IN_PLACE else ()
+            readers = len(self.readers.get(tensor, ()))
+            found.append(_Output(tensor, size, size if counted else 0, readers, shared, sources))
+        return tuple(found)
 
     def initial(self, tensor: int) -> int:
         """Allocate what is held through all steps; drawing a kernel's first values leaves two holes behind it."""
@@ -162,7 +202,7 @@ class _Step:
         self.rng = rng
         self.load = load
         self.waiting = list(executor.inputs)
-        self.buffer: dict[int, int] = {}
+        self.buffer = [NOTHING] * len(executor.sizes)
         self.pool = executor.pool
         self.pool.peak = self.pool.in_use
         self.size: list[int] = []
@@ -174,28 +214,30 @@ class _Step:
         self.outdated: dict[int, int] = {}
         self.queues: list[deque[int]] = [deque() for _ in range(executor.threads)]
         self.inline: list[deque[int]] = [deque() for _ in range(executor.threads)]
+        self.idle = [True] * executor.threads
         self.events: list[tuple[float, int, int, int, list[int]]] = []
         self.started = 0
         self.clock = 0.0
 
     def run(self) -> Run:
-        idle = set(range(self.ex.threads))
         self.queues[0].extend(number for number, count in enumerate(self.waiting) if count == 0)
-        self.dispatch(idle)
-        while self.events:
-            self.clock, _, number, thread, loose = heapq.heappop(self.events)
+        self.dispatch()
+        events, idle = self.events, self.idle
+        while events:
+            self.clock, _, number, thread, loose = heapq.heappop(events)
             self.end(number, loose)
             self.hand_on(number, thread)
-            idle.add(thread)
-            self.dispatch(idle)
+            idle[thread] = True
+            self.dispatch()
         return Run(self.pool.peak, self.peak_op)
 
-    def dispatch(self, idle: set[int]) -> None:
-        for thread in sorted(idle):
-            number = self.take(thread)
-            if number is not None:
-                idle.discard(thread)
-                self.start(number, thread)
+    def dispatch(self) -> None:
+        for thread, idle in enumerate(self.idle):
+            if idle:
+                number = self.take(thread)
+                if number is not None:
+                    self.idle[thread] = False
+                    self.start(number, thread)
 
     def take(self, thread: int) -> int | None:
         """What a thread runs next: what it was about to, else its newest, else another one's oldest."""
@@ -209,29 +251,31 @@ class _Step:
     def start(self, number: int, thread: int) -> None:
         op = self.ops[number]
         self.now_op = number
-        loose = []
-        for place, tensor in enumerate(op.makes):
-            buffer = self.output(number, place, tensor)
-            users = len(self.ex.readers.get(tensor, ()))
+        loose: list[int] = []
+        for output in self.ex.outputs[number]:
+            buffer = self.output(output)
             if buffer >= 0:
-                self.buffer[tensor] = buffer
-                self.users[buffer] += users
-                if users == 0:
-                    self.users[buffer] += 1
+                self.buffer[output.tensor] = buffer
+                self.users[buffer] += output.readers or 1
+                if not output.readers:
                     loose.append(buffer)
         for size in op.scratch:
             buffer = self.allocate(size)
             self.users[buffer] += 1
             loose.append(buffer)
-        if op.updates in self.slots:
-            self.own_slot(op.updates)
-        elif op.updates != NOT_AN_UPDATE and self.left.get(op.updates, 0) > 0 and op.updates not in self.outdated:
-            # Somebody still reads the variable: the update writes to a copy, and the old value goes with its
-            # last reader.
-            self.outdated[op.updates] = self.ex.held[op.updates]
-            self.ex.held[op.updates] = self.take_chunk(self.ex.sizes[op.updates])
+        if op.updates != NOT_AN_UPDATE:
+            self.update(op.updates)
         self.started += 1
         heapq.heappush(self.events, (self.clock + self.lasting(number), self.started, number, thread, loose))
+
+    def update(self, variable: int) -> None:
+        if variable in self.slots:
+            self.own_slot(variable)
+        elif self.left.get(variable, 0) > 0 and variable not in self.outdated:
+            # Somebody still reads the variable: the update writes to a copy, and the old value goes with its
+            # last reader.
+            self.outdated[variable] = self.ex.held[variable]
+            self.ex.held[variable] = self.take_chunk(self.ex.sizes[variable])
 
     def own_slot(self, slot: int) -> None:
         """Give a slot that still shares its zeros a buffer of its own; the last one keeps the zeros'."""
@@ -244,32 +288,28 @@ class _Step:
             self.take_chunk(self.ex.sizes[slot])
 
     def lasting(self, number: int) -> float:
+        """How long an operation takes in this step: exponential draws around what it should take."""
         work = self.ex.seconds[number]
-        load, draw = self.load, self.rng.expovariate
-        seconds = work * (1 + draw(1 / load.spread)) if load.spread else work
+        load, draw = self.load, self.rng.random
+        seconds = work * (1 - log(1 - draw()) * load.spread) if load.spread else work
         if load.every:
-            done = draw(1 / load.every)
+            done = -log(1 - draw()) * load.every
             while done < work:
-                seconds += draw(1 / load.away)
-                done += draw(1 / load.every)
+                seconds -= log(1 - draw()) * load.away
+                done -= log(1 - draw()) * load.every
         return seconds
 
-    def output(self, number: int, place: int, tensor: int) -> int:
-        """The buffer of an output: the input's, or a new one; -1 for nothing, or for a held tensor."""
-        op = self.ops[number]
-        size = self.ex.sizes[tensor]
-        if op.type in SHARING and op.reads:
-            return self.buffer.get(op.reads[min(place, len(op.reads) - 1)], -1)
-        if not size:
-            return -1
-        if op.type in IN_PLACE:
-            for source in op.reads:
-                buffer = self.buffer.get(source, -1)
-                if buffer >= 0 and self.size[buffer] == size and self.users[buffer] == 1:
-                    return buffer
-        count = self.ex.graph.pieces.get(tensor, 1)
-        # A list of tensors that are too small to be counted is not counted.
-        return self.allocate(size if size // count >= self.pool.allocator.counted_from else 0)
+    def output(self, output: _Output) -> int:
+        """The buffer of an output: the input's, or a new one; NOTHING for no bytes, or for a held tensor."""
+        if output.shared >= 0:
+            return self.buffer[output.shared]
+        if not output.size:
+            return NOTHING
+        for source in output.sources:
+            buffer = self.buffer[source]
+            if buffer >= 0 and self.size[buffer] == output.size and self.users[buffer] == 1:
+                return buffer
+        return self.allocate(output.counted)
 
     def allocate(self, size: int) -> int:
         self.size.append(size)
@@ -285,14 +325,14 @@ class _Step:
         return handle
 
     def end(self, number: int, loose: list[int]) -> None:
-        op = self.ops[number]
-        for tensor in dict.fromkeys(op.reads):
-            if tensor in self.left:
-                self.left[tensor] -= 1
-                if self.left[tensor] == 0 and tensor in self.outdated:
-                    self.pool.free(self.outdated.pop(tensor))
-            elif tensor in self.buffer:
-                self.release(self.buffer[tensor])
+        for tensor in self.ex.reads_held[number]:
+            self.left[tensor] -= 1
+            if self.left[tensor] == 0 and tensor in self.outdated:
+                self.pool.free(self.outdated.pop(tensor))
+        for tensor in self.ex.reads_passing[number]:
+            buffer = self.buffer[tensor]
+            if buffer >= 0:
+                self.release(buffer)
         for buffer in loose:
             self.release(buffer)
 
@@ -309,15 +349,15 @@ class _Step:
         kernels say that they are not.
         """
         heavy = []
+        waiting, cheap, inline = self.waiting, self.ex.cheap, self.inline[thread]
         for other in self.ex.following[number]:
-            self.waiting[other] -= 1
-            if self.waiting[other]:
+            waiting[other] -= 1
+            if waiting[other]:
                 continue
-            if self.ex.cheap[other]:
-                self.inline[thread].append(other)
+            if cheap[other]:
+                inline.append(other)
             else:
                 heavy.append(other)
-        if heavy and not self.inline[thread]:
-            self.inline[thread].append(heavy.pop())
-        for other in heavy:
-            self.queues[thread].appendleft(other)
+        if heavy and not inline:
+            inline.append(heavy.pop())
+        self.queues[thread].extendleft(heavy)
