@@ -2,11 +2,13 @@
 
     python bench/memory_budgets.py [NET ...] [--budgets 10] [--jobs 2] [--folder plans]    peaks and failures
     python bench/memory_budgets.py [NET ...] --times [--parts 4 10] [--folder plans]       step times
+    python bench/memory_budgets.py [NET ...] --plan [--jobs 2] [--folder plans]            the plans for both, alone
 
 Nets are `residual40` (40 blocks of convolution, batch norm, ReLU and addition; batch 32), `residualN`, and names of
 keras.applications (batch 16, 64x64 or the least that the net takes). One process plans all budgets of a net and
-writes the plans; each plan is obeyed by a process of its own under TF_CPU_BFC_MEM_LIMIT_IN_MB: the budget and
-nothing more. `activations` is the measured peak less what was held before the step.
+writes the plans, which are not made again; each plan is obeyed by a process of its own under
+TF_CPU_BFC_MEM_LIMIT_IN_MB: the budget and nothing more. `activations` is the measured peak less what was held
+before the step.
 
 With --times one process at a time trains plain Keras, our plans for a 4th and a 10th of plain Keras's activations,
 tf.recompute_grad at sqrt(n) segments, and keras.RematScope. `cpu` is processor seconds a step, which other load
@@ -94,7 +96,7 @@ def recompute_grad(model: Any) -> None:
 
 
 def plan(name: str, optimizer: str, wanted: dict[str, Any]) -> dict[str, Any]:
-    """Plans in this process: `count` budgets from the smallest to plain Keras's, or fractions of its activations."""
+    """Plans in this process: `count` budgets from the smallest to plain Keras's, and fractions of its activations."""
     from sknc.runtime.memory.errors import InfeasibleBudget
     from sknc.runtime.memory.execute.choose import Chooser
     from sknc.runtime.memory.execute.flatten import flatten
@@ -107,32 +109,46 @@ def plan(name: str, optimizer: str, wanted: dict[str, Any]) -> dict[str, Any]:
     chooser = Chooser(graph, Predictor(model, batch_of(name), model.optimizer))
     found: dict[str, Any] = {"net": name, "layers": len(graph.steps), "profile": round(time.perf_counter() - start, 1)}
     base, plain = chooser.profile.base, chooser.plain
-    if "parts" in wanted:
-        budgets = [int(base + (plain - base) / part) for part in wanted["parts"]]
-    else:
-        try:
-            chooser.choose(1)
-            smallest = 1
-        except InfeasibleBudget as error:
-            smallest = error.smallest
-        count = wanted["count"]
-        # Whole MiB, as the allocator's limit is given so.
-        budgets = [
-            -(-int(smallest + (1.05 * plain - smallest) * place / max(1, count - 1)) // 2**20) * 2**20
-            for place in range(count)
-        ]
-    found |= {"smallest_seconds": round(time.perf_counter() - start, 1), "plain": plain, "base": base, "plans": []}
-    for budget in budgets:
+    try:
+        chooser.choose(1)
+        smallest = 1
+    except InfeasibleBudget as error:
+        smallest = error.smallest
+    found |= {"smallest_seconds": round(time.perf_counter() - start, 1), "plain": plain, "base": base}
+
+    def made(budget: int) -> dict[str, Any]:
         start = time.perf_counter()
         row: dict[str, Any] = {"budget": budget}
         try:
-            made = chooser.choose(budget)
-            path = Path(wanted["folder"]) / f"{name}-{budget}.json"
-            path.write_text(json.dumps(made.as_json(), indent=1) + "\n", encoding="utf-8")
-            row |= {"plan": str(path), "planned": made.predicted_peak}
+            chosen = chooser.choose(budget)
+            path = Path(wanted["folder"]) / f"{name}-{optimizer}-{budget}.json"
+            path.write_text(json.dumps(chosen.as_json(), indent=1) + "\n", encoding="utf-8")
+            row |= {"plan": str(path), "planned": chosen.predicted_peak}
         except InfeasibleBudget as error:
             row |= {"infeasible": error.smallest}
-        found["plans"].append(row | {"planning": round(time.perf_counter() - start, 1)})
+        return row | {"planning": round(time.perf_counter() - start, 1)}
+
+    count = wanted["count"]
+    places = [place / max(1, count - 1) for place in range(count)]
+    # Whole MiB, as the allocator's limit is given so.
+    budgets = [-(-int(smallest + (1.05 * plain - smallest) * place) // 2**20) * 2**20 for place in places]
+    found["parts"] = [made(int(base + (plain - base) / part)) for part in wanted["parts"]]
+    found["plans"] = [made(budget) for budget in budgets]
+    return found
+
+
+def planned(name: str, arguments: argparse.Namespace) -> dict[str, Any]:
+    """Plans in a process of its own, once: what was found is kept beside the plans."""
+    path = arguments.folder / f"{name}-{arguments.optimizer}.json"
+    wanted = {"count": arguments.budgets, "parts": arguments.parts, "folder": str(arguments.folder)}
+    if path.is_file():
+        known: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        if known["wanted"] == wanted:
+            return known["found"]  # type: ignore[no-any-return]
+    found = child("plan", name, arguments.optimizer, wanted)
+    show(**{key: value for key, value in found.items() if key not in ("plans", "parts")})
+    if "failed" not in found:
+        path.write_text(json.dumps({"wanted": wanted, "found": found}) + "\n", encoding="utf-8")
     return found
 
 
@@ -185,13 +201,13 @@ def show(**row: Any) -> None:
     print(json.dumps(row), flush=True)
 
 
-def sweep(name: str, optimizer: str, count: int, folder: Path, jobs: int) -> tuple[int, int, int]:
+def sweep(name: str, arguments: argparse.Namespace) -> tuple[int, int, int]:
     """Trains each plan under its budget; returns how many there were, failed, and held more than their budget."""
-    found = child("plan", name, optimizer, {"count": count, "folder": str(folder)})
+    optimizer = arguments.optimizer
+    found = planned(name, arguments)
     if "failed" in found:
         show(net=name, **found)
         return 0, 0, 0
-    show(**{key: value for key, value in found.items() if key != "plans"})
     plans = found["plans"]
 
     def obeyed(row: dict[str, Any]) -> dict[str, Any]:
@@ -200,7 +216,7 @@ def sweep(name: str, optimizer: str, count: int, folder: Path, jobs: int) -> tup
         wanted = {"how": "ours", "plan": row["plan"], "budget": row["budget"]}
         return row | child("train", name, optimizer, wanted, row["budget"] // 2**20)
 
-    with ThreadPoolExecutor(jobs) as pool:
+    with ThreadPoolExecutor(arguments.jobs) as pool:
         rows = list(pool.map(obeyed, plans))
     for row in rows:
         show(net=name, **{key: value for key, value in row.items() if key not in ("seconds", "cpu")})
@@ -210,8 +226,10 @@ def sweep(name: str, optimizer: str, count: int, folder: Path, jobs: int) -> tup
     return len(rows), failed, above
 
 
-def times(name: str, optimizer: str, parts: list[float], folder: Path) -> dict[float, tuple[float, float]]:
+def times(name: str, arguments: argparse.Namespace) -> dict[float, tuple[float, float]]:
     """Measures step times, one process at a time; returns activations and time against plain Keras for each part."""
+    optimizer, parts = arguments.optimizer, arguments.parts
+    chosen = planned(name, arguments)
     plain = child("train", name, optimizer, {"how": "plain"})
     show(net=name, how="plain", **plain)
     result: dict[float, tuple[float, float]] = {}
@@ -225,8 +243,7 @@ def times(name: str, optimizer: str, parts: list[float], folder: Path) -> dict[f
         show(net=name, how=how, **found, **more)
         return ratios
 
-    planned = child("plan", name, optimizer, {"parts": parts, "folder": str(folder)})
-    for part, row in zip(parts, planned.get("plans", []), strict=False):
+    for part, row in zip(parts, chosen.get("parts", []), strict=False):
         if "plan" not in row:
             show(net=name, how=f"ours at 1/{part:g}", **row)
             continue
@@ -246,6 +263,7 @@ def main() -> None:
     parser.add_argument("--budgets", type=int, default=10)
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--times", action="store_true")
+    parser.add_argument("--plan", action="store_true")
     parser.add_argument("--parts", type=float, nargs="+", default=[4, 10])
     parser.add_argument("--folder", type=Path, default=Path("plans"))
     parser.add_argument("--optimizer", default="sgd")
@@ -256,15 +274,16 @@ def main() -> None:
         print(json.dumps({"plan": plan, "train": train}[what](name, optimizer, json.loads(wanted))))
         return
     arguments.folder.mkdir(parents=True, exist_ok=True)
+    if arguments.plan:
+        with ThreadPoolExecutor(arguments.jobs) as pool:
+            list(pool.map(lambda net: planned(net, arguments), arguments.nets))
+        return
     if not arguments.times:
-        rows = [
-            sweep(net, arguments.optimizer, arguments.budgets, arguments.folder, arguments.jobs)
-            for net in arguments.nets
-        ]
+        rows = [sweep(net, arguments) for net in arguments.nets]
         plans, failed, above = (sum(column) for column in zip(*rows, strict=True))
         print(f"{plans} plans: {failed} failed, {above} held more than their budget")
         return
-    found = [times(net, arguments.optimizer, arguments.parts, arguments.folder) for net in arguments.nets]
+    found = [times(net, arguments) for net in arguments.nets]
     for part in arguments.parts:
         pairs = [row[part] for row in found if part in row]
         if pairs:
