@@ -62,6 +62,12 @@ SIZE = _Size()
 @click.option("--host-budget", type=SIZE, metavar="SIZE", help="What the host may hold. [default: no limit]")
 @click.option("--disk-budget", type=SIZE, metavar="SIZE", help="What the disk may hold. [default: nothing]")
 @click.option("--fail-over", type=SIZE, metavar="SIZE", help="End with 1 when a step needs more than SIZE.")
+@click.option(
+    "--write-plan",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Write the plan that training obeys: sknc.fit_in_memory(model, SIZE, plan=FILE).",
+)
 @click.option("--max-batch", is_flag=True, help="Find the largest batch within the budget.")
 @click.option("--accounting", type=click.Choice(ACCOUNTINGS), help="How memory is counted. [default: by target]")
 @click.option(
@@ -94,6 +100,7 @@ def command(
     host_budget: int | None,
     disk_budget: int | None,
     fail_over: int | None,
+    write_plan: Path | None,
     max_batch: bool,
     accounting: str | None,
     allocator: str,
@@ -125,16 +132,21 @@ def command(
         None if machine is None else str(machine),
         allocator,
         input_shape,
+        write_plan is not None,
     )
     suffix = "" if output is None else output.suffix.lower()
     format_name = format_name or SUFFIXES.get(suffix, "text")
-    if output is not None:
-        check_writable(output)
+    for path in (output, write_plan):
+        if path is not None:
+            check_writable(path)
     if format_name == "html" or suffix in PICTURE_SUFFIXES:
         check_plotting()
     report = make_report(request, _teller())
     _write(report, format_name, output)
-    raise SystemExit(_judge(report, fail_over))
+    status = _judge(report, fail_over)
+    if write_plan is not None:
+        status = max(status, _write_plan(report, write_plan))
+    raise SystemExit(status)
 
 
 def _teller() -> Callable[[str], None]:
@@ -186,6 +198,21 @@ def _rendered(report: Mapping[str, Any], format_name: str) -> str:
     target = io.StringIO()
     show_memory(report, Console(file=target, width=TEXT_WIDTH, highlight=False))
     return target.getvalue()
+
+
+def _write_plan(report: Mapping[str, Any], path: Path) -> int:
+    """Write the plan that training obeys, and say so; the exit status."""
+    (one,) = report.get("programs", [report])
+    plan = dict(one["training_plan"])
+    if not plan.pop("feasible"):
+        asked, least = format_size(plan["budget"]), format_size(plan["smallest_budget"])
+        click.echo(
+            f"{one['target']}: no training keeps {asked}; the smallest budget that one keeps is {least}", err=True
+        )
+        return 1
+    write_file(path, (json.dumps(plan, indent=2) + "\n").encode("utf-8"))
+    click.echo(f"wrote {path}: sknc.fit_in_memory(model, {plan['budget']}, plan={str(path)!r}) obeys it", err=True)
+    return 0
 
 
 def _judge(report: Mapping[str, Any], fail_over: int | None) -> int:

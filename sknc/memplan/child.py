@@ -86,7 +86,26 @@ def plan(request: Request, kind: str, name: str, answer: Callable[[Answer], None
     from sknc.memplan.models import model_in_scope
 
     with model_in_scope(request, kind, name) as subjects:
-        answer({"report": report_for(request, accounted(request, subjects), tell)})
+        answer({"report": whole_report(request, subjects, tell)})
+
+
+def whole_report(request: Request, subjects: ModelSubjects, tell: Callable[[str], None]) -> dict[str, Any]:
+    """The report on a model, and the plan for its training where that is wanted.
+
+    Args:
+        request: the options.
+        subjects: the model.
+        tell: is told how far a long search is.
+
+    Returns:
+        The report of the contract; with `training_plan` where that is wanted.
+    """
+    report = report_for(request, accounted(request, subjects), tell)
+    if request.training_plan:
+        from sknc.memplan.training import training_plan
+
+        report["training_plan"] = training_plan(request, subjects, report["batch"])
+    return report
 
 
 def accounted(request: Request, subjects: ModelSubjects) -> Callable[[int], Subject]:

@@ -43,6 +43,11 @@ def make_report(request: Request, tell: Tell | None = None) -> dict[str, Any]:
     if target.kind != "folder":
         return report_in_child(request, target, tell)
     paths = programs_of(Path(target.name))
+    if request.training_plan and len(paths) > 1:
+        raise UsageError(
+            f"'{request.target}' has {len(paths)} programs, and each has a plan of its own",
+            "name the folder of one program, or split with --budget: each program then plans for itself",
+        )
     programs = [report_in_child(request, Target("script", str(program)), tell) for program in paths]
     return {"schema": REPORT_SCHEMA, "target": request.target, "programs": programs}
 

@@ -32,6 +32,7 @@ class Request:
         machine: file of a machine profile; None takes the paper's machine.
         allocator: the allocator of the tensorflow accounting.
         input_shape: the shape of the model's one input, where the model does not say it.
+        training_plan: whether the plan that a training obeys is wanted as well.
     """
 
     target: str
@@ -45,6 +46,7 @@ class Request:
     machine: str | None = None
     allocator: str = "default"
     input_shape: tuple[int, ...] | None = None
+    training_plan: bool = False
 
     def __post_init__(self) -> None:
         if self.max_batch and self.device is None:
@@ -53,6 +55,11 @@ class Request:
             )
         if self.device is None and (self.host is not None or self.disk):
             raise UsageError("a budget for host or disk alone plans nothing", "add --budget SIZE for the device")
+        if self.training_plan and (self.device is None or self.target.startswith("paper:")):
+            raise UsageError(
+                "a plan that a training obeys is for a Keras model and a budget",
+                "name a script, module:callable, a .keras file or keras.applications.NAME, and add --budget SIZE",
+            )
         for name, known in (("accounting", ACCOUNTINGS), ("allocator", ALLOCATORS)):
             value = getattr(self, name)
             if value is not None and value not in known:

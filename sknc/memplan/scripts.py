@@ -12,16 +12,14 @@ from pathlib import Path
 from typing import Any
 
 import keras
-import numpy as np
 
-from sknc.memplan.child import Answer, accounted
-from sknc.memplan.reports import report_for
+from sknc.memplan.child import Answer, whole_report
 from sknc.memplan.request import Request
 from sknc.memplan.usercode import call_user
 from sknc.runtime.memory.errors import PlanError
+from sknc.runtime.memory.feeds import DEFAULT_BATCH, feed_of, resident_bytes
 from sknc.runtime.memory.tensorflow import ModelSubjects
 
-DEFAULT_BATCH = 32
 NOTE = "the script was run up to its first fit, in a process of its own; its weights and its data were made"
 
 
@@ -47,13 +45,15 @@ class Start:
         model: the compiled model.
         batch: its batch size.
         shape: the inputs as symbols, where the data say their shapes.
-        data: bytes of the arrays that `fit` copies to the device.
+        data: bytes of the arrays that `fit` copies to the device, as the allocator counts them.
+        notes: what the user should know about it.
     """
 
     model: Any
     batch: int
     shape: Any
     data: int
+    notes: tuple[str, ...] = ()
 
 
 def plan_script(request: Request, name: str, answer: Callable[[Answer], None], tell: Callable[[str], None]) -> None:
@@ -72,8 +72,8 @@ def plan_script(request: Request, name: str, answer: Callable[[Answer], None], t
     start = run_to_fit(name)
     target = name if Path(request.target).is_dir() else request.target
     shape = request.input_shape or (None if getattr(start.model, "inputs", None) else start.shape)
-    subjects = ModelSubjects(start.model, target, request.optimizer, request.allocator, shape, start.data, (NOTE,))
-    answer({"report": report_for(request.with_batch(start.batch), accounted(request, subjects), tell)})
+    subjects = ModelSubjects(start.model, target, request.optimizer, request.allocator, shape, start.data, start.notes)
+    answer({"report": whole_report(request.with_batch(start.batch), subjects, tell)})
 
 
 def run_to_fit(name: str) -> Start:
@@ -112,23 +112,11 @@ def run_to_fit(name: str) -> Start:
 
 def start_of(found: TrainingWouldStart) -> Start:
     """Batch size, shapes and data from the arguments of `fit`."""
-    x = found.call.get("x")
-    arrays = [value for value in keras.tree.flatten([x, found.call.get("y")]) if isinstance(value, np.ndarray)]
-    batch = found.call.get("batch_size")
-    spec = getattr(x, "element_spec", None)
-    if spec is not None:
-        x = spec[0] if isinstance(spec, tuple) else spec
-        batch = keras.tree.flatten(x)[0].shape[0] or batch
-    elif x is not None and hasattr(x, "__getitem__") and hasattr(x, "__len__") and not _held(x):
-        first = x[0]
-        x = first[0] if isinstance(first, tuple) else first
-        batch = len(keras.tree.flatten(x)[0])
-    return Start(found.model, int(batch or DEFAULT_BATCH), _shapes(x), sum(map(copied_bytes, arrays)))
-
-
-def _held(x: Any) -> bool:
-    """Whether data are arrays, or arrays in a structure, and no source that hands out batches."""
-    return isinstance(x, (list, tuple, dict)) or hasattr(x, "shape")
+    feed = feed_of((), found.call)
+    notes = () if feed.batch else (f"nothing says how large the batches are: {DEFAULT_BATCH} samples; --batch says it",)
+    return Start(
+        found.model, feed.batch or DEFAULT_BATCH, _shapes(feed.x), resident_bytes((), found.call), (NOTE, *notes)
+    )
 
 
 def _shapes(x: Any) -> Any:
@@ -145,10 +133,3 @@ def _shapes(x: Any) -> Any:
         return keras.KerasTensor((None, *part.shape[1:]), dtype=keras.backend.floatx() if "float" in dtype else dtype)
 
     return keras.tree.map_structure(symbol, x)
-
-
-def copied_bytes(array: Any) -> int:
-    """Bytes of an array after `fit` has copied it: floats become the default float type."""
-    floating = np.issubdtype(array.dtype, np.floating)
-    width: int = np.dtype(keras.backend.floatx()).itemsize if floating else array.itemsize
-    return int(array.size) * width

@@ -140,7 +140,11 @@ def _within_budget(context: Context, model: Any, call: Call) -> Any:
     if keep is None:
         tell("this runtime cannot keep a memory budget; it trains without one")
         return model
-    return keep(model, budget=context.budget, batch_size=call.get("batch_size") or 32)
+    feeds = importlib.import_module(f"{__package__}.memory.feeds")
+    feed = feeds.feed_of((), call)
+    # A generator that was looked into is another one now.
+    call.update(feed.kwargs)
+    return keep(model, budget=context.budget, batch_size=feed.batch or feeds.DEFAULT_BATCH)
 
 
 def _train(context: Context, model: Any, prepared: Prepared) -> Any:

@@ -62,6 +62,7 @@ def planned(folder: Path | None = None, mode: str = "spill", ahead: bool = False
 
 _HEAD = (
     "model",
+    "network",
     "batch_size",
     "optimizer",
     "allocator",

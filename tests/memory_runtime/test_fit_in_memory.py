@@ -18,8 +18,8 @@ from sknc.runtime import notes
 from sknc.runtime.errors import ProgramError
 from sknc.runtime.memory.errors import InfeasibleBudget, PlanError
 from sknc.runtime.memory.execute.keeper import fit_in_memory, moved_by, plan_of, release
-from sknc.runtime.memory.execute.resident import allotted
 from sknc.runtime.memory.execute.spill import PREFIX
+from sknc.runtime.memory.feeds import allotted
 from tests.memory_runtime.nets import residual
 
 MIB = 2**20

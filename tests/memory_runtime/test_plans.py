@@ -13,6 +13,7 @@ from sknc.runtime.memory.execute.plans import Plan, PlannedSegment, check_plan, 
 
 PLAN = Plan(
     "net",
+    "0123456789abcdef",
     32,
     "adam",
     "default",
@@ -62,13 +63,23 @@ def test_an_unknown_mode_is_named(tmp_path: Path) -> None:
 
 
 def test_a_plan_fits_its_network_only() -> None:
-    check_plan(PLAN, ["a", "b", "c"])
+    check_plan(PLAN, ["a", "b", "c"], PLAN.network)
     with pytest.raises(PlanError, match="'a' to 'x'"):
-        check_plan(PLAN, ["a", "x", "c"])
+        check_plan(PLAN, ["a", "x", "c"], PLAN.network)
     with pytest.raises(PlanError, match="3 layers"):
-        check_plan(PLAN, ["a", "b", "c", "d"])
+        check_plan(PLAN, ["a", "b", "c", "d"], PLAN.network)
     with pytest.raises(PlanError, match="3 layers"):
-        check_plan(PLAN, ["a", "b"])
+        check_plan(PLAN, ["a", "b"], PLAN.network)
+
+    with pytest.raises(PlanError, match="other shapes"):
+        check_plan(PLAN, ["a", "b", "c"], "another")
+
+
+def test_a_report_is_no_plan(tmp_path: Path) -> None:
+    path = tmp_path / "plan.json"
+    path.write_text('{"schema": 1, "peak_bytes": 5}', encoding="utf-8")
+    with pytest.raises(PlanError, match="report of memplan"):
+        read_plan(path)
 
 
 def test_the_summary_says_what_is_done() -> None:

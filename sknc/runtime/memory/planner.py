@@ -1,7 +1,8 @@
 """Plans for budgets: for each tensor keep, recompute, host or disk, with the least added time (section 3.4).
 
-A plan is a JSON-able object that a person can read and a runtime can obey. Budgets are for whole pools: the
-device's includes what every schedule holds (parameters, gradients, optimiser slots, a reserve).
+A plan is a JSON-able object that a person can read. It is for reports: what a training obeys are plans by segments
+(`execute.plans`), which the runtime chooses with costs of its own. Budgets are for whole pools: the device's includes
+what every schedule holds (parameters, gradients, optimiser slots, a reserve).
 """
 
 from __future__ import annotations
@@ -118,7 +119,7 @@ class Plan:
         return self.trial.peak + self.fixed
 
     def as_json(self) -> dict[str, Any]:
-        """The plan as plain data, as `plan.json` has it."""
+        """The plan as plain data, as a report has it."""
         graph, schedule = self.graph, self.trial.schedule
         needed = last_needed(graph, schedule)
         entries = []

@@ -7,11 +7,11 @@ from typing import Any
 from .analysis import Holdings, Subject
 from .errors import PlanError
 from .oplayers import heavy_types, layer_graph
+from .optimizers import DEFAULT_OPTIMIZER, optimizer_name
 from .predict import predict_peak, threads_in_use
-from .tracing import Traced, trace_step, update_rule
+from .tracing import Traced, fresh_optimizer, trace_step, update_rule
 
 ACCOUNTING = "tensorflow"
-DEFAULT_OPTIMIZER = "adam"
 
 
 class ModelSubjects:
@@ -44,7 +44,9 @@ class ModelSubjects:
         self.shape = shape
         self.input_pipeline = input_pipeline
         self.notes = notes
-        self.rule = update_rule(optimizer or getattr(model, "optimizer", None) or DEFAULT_OPTIMIZER)
+        chosen = optimizer or getattr(model, "optimizer", None) or DEFAULT_OPTIMIZER
+        self.rule = update_rule(chosen)
+        self.optimizer_name = optimizer_name(fresh_optimizer(chosen))
 
     def __call__(self, batch: int) -> Subject:
         """The training step for a batch size.

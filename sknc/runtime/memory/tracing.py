@@ -232,7 +232,7 @@ def update_rule(optimizer: Any) -> UpdateRule:
     Raises:
         PlanError: when there is no such optimiser.
     """
-    fresh = _fresh_optimizer(optimizer)
+    fresh = fresh_optimizer(optimizer)
     variable = keras.Variable(tf.zeros(_RULE_SHAPE))
     fresh.build([variable])
     slots = [slot for slot in fresh.variables if tuple(slot.shape) == _RULE_SHAPE]
@@ -249,7 +249,7 @@ def update_rule(optimizer: Any) -> UpdateRule:
 
 def _looks_at_all(optimizer: Any) -> bool:
     """Whether one variable's update depends on another one's gradient, as with `global_clipnorm`."""
-    fresh = _fresh_optimizer(optimizer)
+    fresh = fresh_optimizer(optimizer)
     variables = [keras.Variable(tf.zeros(_RULE_SHAPE)) for _ in range(2)]
     fresh.build(variables)
     traced = tf.function(lambda *gradients: fresh.apply(list(gradients), variables), autograph=False)
@@ -273,7 +273,15 @@ def _writers(handle: Any) -> list[Any]:
     return [op for op in handle.consumers() if op.type != "ReadVariableOp"]
 
 
-def _fresh_optimizer(optimizer: Any) -> Any:
+def fresh_optimizer(optimizer: Any) -> Any:
+    """Makes an optimiser like another one.
+
+    Args:
+        optimizer: a Keras optimiser or its name; 'momentum' is SGD with momentum.
+
+    Raises:
+        PlanError: when there is no such optimiser.
+    """
     try:
         if optimizer == "momentum":
             return keras.optimizers.SGD(momentum=0.9)

@@ -17,7 +17,7 @@ from .flatten import FlatGraph
 from .moves import moves, within
 from .plans import KEEP, MOVING, OFFLOAD, RECOMPUTE, SPILL, Plan, PlannedSegment
 from .pools import Pools
-from .predicting import Predictor
+from .predicting import Predictor, fingerprint
 from .runner import Runner, obeying
 
 _MOST_TRACED = 3
@@ -191,6 +191,7 @@ class Chooser:
             )
         return Plan(
             self.graph.model.name,
+            fingerprint(self.graph.model),
             self.predictor.batch_size,
             self.predictor.optimizer_name,
             self.predictor.allocator,

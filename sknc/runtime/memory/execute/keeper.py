@@ -1,7 +1,8 @@
 """Keeps one model's training inside a budget: hooks of the model's own `fit`, and nothing else of it.
 
 The model stays what it is, an object of its own class with its own weights: what it saves, shows and loads is
-the original. Only `call`, `fit` and `make_train_function` are looked up on the object first, and stand there.
+the original. Only `call`, `fit`, `train_step` and `make_train_function` are looked up on the object first, and stand
+there.
 """
 
 from __future__ import annotations
@@ -14,15 +15,16 @@ from typing import Any
 from ...artifacts import write_json
 from ...notes import tell
 from ..errors import InfeasibleBudget, PlanError
+from ..feeds import feed_of, resident_bytes
+from ..optimizers import optimizer_name
 from ..units import format_size, parse_size
 from .choose import Chooser
 from .flatten import FlatGraph, flatten
 from .moving import Moved
 from .ordering import order_step, restore_step
-from .plans import Plan, check_plan, read_plan
+from .plans import POOLS, Plan, check_plan, read_plan
 from .pools import Pools
-from .predicting import Predictor, allocator_in_use, optimizer_name
-from .resident import batch_of, resident_bytes
+from .predicting import Predictor, allocator_in_use, fingerprint
 from .room import forget_shortage, last_shortage
 from .runner import Runner
 from .spill import StepStart
@@ -99,6 +101,7 @@ def release(model: Any) -> Any:
     keeper = keeper_of(model)
     if keeper is not None:
         keeper.pools.close()
+        model.jit_compile = keeper.xla or model.jit_compile
     restore_step(model)
     start = vars(model).get("train_step")
     if isinstance(start, StepStart):
@@ -173,6 +176,8 @@ class Keeper:
         self.batch_size = batch_size
         self.pools = pools
         self.resident = 0
+        self.seen_data = False
+        self.xla: Any = None
         self.settled_for: tuple[Any, ...] | None = None
         self.ready: Plan | None = None
 
@@ -195,13 +200,17 @@ class Keeper:
         Returns:
             The keras History.
         """
+        feed = feed_of(args, kwargs)
         self.resident = resident_bytes(args, kwargs)
-        self.batch_size = batch_of(args, kwargs) or self.batch_size
+        self.seen_data = True
+        if feed.batch is None:
+            tell(f"nothing says how large the batches are; the plan is for batches of {self.batch_size}")
+        self.batch_size = feed.batch or self.batch_size
         self.settle()
         before = self.pools.moved()
         try:
             with watched(self):
-                return type(self.model).fit(self.model, *args, **kwargs)
+                return type(self.model).fit(self.model, *feed.args, **feed.kwargs)
         finally:
             # However it ended: nobody waits for these files any more.
             self.pools.tidy()
@@ -220,6 +229,7 @@ class Keeper:
                 "XLA merges what is computed a second time with the first time, so that nothing is saved: "
                 "jit_compile is set to False to keep the memory budget"
             )
+            self.xla = model.jit_compile
             model.jit_compile = False
             model.train_function = None
         if getattr(model, "run_eagerly", False) and not self.plan.changes_nothing:
@@ -239,8 +249,7 @@ class Keeper:
         if getattr(getattr(self.model, "distribute_strategy", None), "num_replicas_in_sync", 1) > 1:
             raise PlanError("a memory budget is for one device; this model trains on several at once")
         optimizer = getattr(self.model, "optimizer", None)
-        trained = sum(1 for _ in self.model.trainable_variables)
-        wanted = (optimizer_name(optimizer), trained, self.batch_size)
+        wanted = (optimizer_name(optimizer), fingerprint(self.model), self.batch_size)
         if wanted == self.settled_for and self._make_room():
             return
         graph = flatten(self.model)
@@ -260,8 +269,7 @@ class Keeper:
         if plan.predicted_peak + more > self.budget or (more < 0 and not plan.changes_nothing):
             return False
         if more:
-            peaks = plan.predicted_peak + more, plan.baseline_peak + more
-            self.plan = replace(plan, resident_bytes=self.resident, predicted_peak=peaks[0], baseline_peak=peaks[1])
+            self.plan = plan.with_data(self.resident)
             self._report()
         return True
 
@@ -302,14 +310,21 @@ class Keeper:
             )
         allocator, resident = predictor.allocator, self.resident
         name = optimizer_name(optimizer)
-        return Plan(self.model.name, self.batch_size, name, allocator, resident, self.budget, total, total, ())
+        network = fingerprint(self.model)
+        return Plan(self.model.name, network, self.batch_size, name, allocator, resident, self.budget, total, total, ())
 
     def _handed_in(self, graph: FlatGraph | None, optimizer: Any) -> Plan | None:
         """The plan that was given, with the present data counted in."""
         plan = self.ready
         if plan is None:
             return None
-        check_plan(plan, [step.name for step in graph.steps] if graph is not None else [])
+        check_plan(plan, [step.name for step in graph.steps] if graph is not None else [], fingerprint(self.model))
+        if not self.pools.allow(plan):
+            used = " and ".join(sorted({POOLS[segment.mode] for segment in plan.segments} - {"device"}))
+            raise PlanError(
+                f"the plan keeps parts in the pool of the {used}, and this training has none or less of it; leave the "
+                "plan out to have one made"
+            )
         name = optimizer_name(optimizer) if optimizer is not None else plan.optimizer
         more = self.resident - plan.resident_bytes
         if (plan.batch_size, plan.optimizer) != (self.batch_size, name):
@@ -322,10 +337,7 @@ class Keeper:
                 f"the plan needs {format_size(plan.predicted_peak + more)} and {format_size(self.budget)} are given; "
                 "leave the plan out to have one made"
             )
-        peaks = plan.predicted_peak + more, plan.baseline_peak + more
-        return replace(
-            plan, budget=self.budget, resident_bytes=self.resident, predicted_peak=peaks[0], baseline_peak=peaks[1]
-        )
+        return replace(plan.with_data(self.resident), budget=self.budget)
 
     def _kept(self, graph: FlatGraph | None, optimizer: Any) -> Plan | None:
         """The plan of this program's last run, when it was made for what is trained now."""
@@ -334,12 +346,14 @@ class Keeper:
             return None
         try:
             plan = read_plan(context.folder / PLAN)
-            check_plan(plan, [step.name for step in graph.steps])
+            check_plan(plan, [step.name for step in graph.steps], fingerprint(self.model))
         except PlanError:
             return None
-        mine = (self.batch_size, self.resident, self.budget, optimizer_name(optimizer), allocator_in_use())
-        made_for = (plan.batch_size, plan.resident_bytes, plan.budget, plan.optimizer, plan.allocator)
-        return plan if mine == made_for and self.pools.allow(plan) else None
+        mine = (self.batch_size, self.budget, optimizer_name(optimizer), allocator_in_use())
+        made_for = (plan.batch_size, plan.budget, plan.optimizer, plan.allocator)
+        # Before `fit` nobody knows which data there will be: those of the last run, it may be.
+        same_data = not self.seen_data or self.resident == plan.resident_bytes
+        return plan.with_data(self.resident) if mine == made_for and same_data and self.pools.allow(plan) else None
 
     def _obey(self, graph: FlatGraph | None, plan: Plan) -> None:
         self.plan = plan

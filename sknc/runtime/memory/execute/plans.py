@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -56,8 +56,9 @@ class Plan:
 
     Attributes:
         model: the model's name.
+        network: tells the network's variables from others, by shapes, types, and which are trained.
         batch_size: samples in a batch.
-        optimizer: the optimiser's name.
+        optimizer: the optimiser's name, and those of its settings that are not the usual ones.
         allocator: 'default' or 'bfc'.
         resident_bytes: what the input pipeline keeps on the device.
         budget: bytes that the training may hold.
@@ -68,6 +69,7 @@ class Plan:
     """
 
     model: str
+    network: str
     batch_size: int
     optimizer: str
     allocator: str
@@ -100,6 +102,16 @@ class Plan:
             mode: of the segments that use the pool.
         """
         return sum(segment.written_bytes for segment in self.segments if segment.mode == mode)
+
+    def with_data(self, resident: int) -> Plan:
+        """Returns the plan for other data: the peaks are higher or lower by so much.
+
+        Args:
+            resident: bytes that the input pipeline keeps on the device.
+        """
+        more = resident - self.resident_bytes
+        peaks = self.predicted_peak + more, self.baseline_peak + more
+        return replace(self, resident_bytes=resident, predicted_peak=peaks[0], baseline_peak=peaks[1])
 
     def summary(self) -> str:
         """Returns one line for people."""
@@ -134,6 +146,11 @@ def read_plan(path: Path) -> Plan:
     """
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
+        if isinstance(content, dict) and "segments" not in content:
+            raise PlanError(
+                f"'{path}' is no plan that a training obeys; those are written by programs with a budget and by "
+                "plan_of(model), and a report of memplan is none"
+            )
         if content.pop("schema") != SCHEMA:
             raise PlanError(f"'{path}' is a plan of another version of sknc")
         segments = tuple(
@@ -150,12 +167,13 @@ def read_plan(path: Path) -> Plan:
     return plan
 
 
-def check_plan(plan: Plan, names: Sequence[str]) -> None:
+def check_plan(plan: Plan, names: Sequence[str], network: str) -> None:
     """Checks that a plan is one for a network.
 
     Args:
         plan: the plan.
         names: of the network's steps, in order.
+        network: what tells its variables from others.
 
     Raises:
         PlanError: the plan was made for another network.
@@ -176,3 +194,5 @@ def check_plan(plan: Plan, names: Sequence[str]) -> None:
     planned = sum(segment.steps for segment in plan.segments)
     if place != len(names) or planned != len(names):
         raise PlanError(f"the plan is for {planned} layers, the network has {len(names)}")
+    if plan.network != network:
+        raise PlanError("the plan is for variables of other shapes or types, or others of them were trained")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,6 +11,7 @@ from typing import Any
 
 from ...frameworks import tensorflow
 from ..opgraph import OpGraph, UpdateRule
+from ..optimizers import DEFAULT_OPTIMIZER, optimizer_name
 from ..predict import predict_peak, threads_in_use
 from ..tracing import Traced, trace_step, update_rule
 from .costs import SCOPE, StepNames, chain_of_trace, places_of
@@ -19,7 +22,6 @@ from .purity import impure, sparse_steps
 from .rewrite import planned
 from .runner import Runner, obeying
 
-DEFAULT_OPTIMIZER = "Adam"
 # Drawn steps of an estimate and of a prediction: planning takes most of its time for them.
 _FEW_DRAWS, _DRAWS = 10, 24
 # A budget is for thousands of steps, of which a few hold more than any that was drawn; and under a hard limit best fit
@@ -56,13 +58,15 @@ def allocator_in_use() -> str:
     return "bfc" if os.environ.get("TF_CPU_ALLOCATOR_USE_BFC", "").lower() in ("1", "true") else "default"
 
 
-def optimizer_name(optimizer: Any) -> str:
-    """Returns what a plan says of an optimiser: its kind, as its numbered name differs from run to run.
+def fingerprint(model: Any) -> str:
+    """Returns what tells a network's variables from others: their shapes and types, and which are trained.
 
     Args:
-        optimizer: a keras optimiser, or None for the default.
+        model: a built keras.Model.
     """
-    return DEFAULT_OPTIMIZER if optimizer is None else type(optimizer).__name__
+    trained = {id(variable) for variable in model.trainable_variables}
+    rows = [(list(v.shape), str(v.dtype), id(v) in trained) for v in model.variables]
+    return hashlib.sha256(json.dumps(rows).encode()).hexdigest()[:16]
 
 
 class Predictor:
@@ -71,17 +75,26 @@ class Predictor:
     Args:
         model: a keras.Model; what its `call` does now is what is predicted.
         batch_size: samples in a batch.
-        optimizer: a keras optimiser, a name, or None for Adam.
+        optimizer: a keras optimiser, or None for the one that is planned with before a model is compiled.
+        rule: what the optimiser does, where that is known already.
+        allocator: 'default' or 'bfc'; this process's own when left out.
     """
 
-    def __init__(self, model: Any, batch_size: int, optimizer: Any = None) -> None:
+    def __init__(
+        self,
+        model: Any,
+        batch_size: int,
+        optimizer: Any = None,
+        rule: UpdateRule | None = None,
+        allocator: str | None = None,
+    ) -> None:
         self.model = model
         self.batch_size = batch_size
-        self.optimizer = optimizer or DEFAULT_OPTIMIZER.lower()
+        self.optimizer = optimizer or DEFAULT_OPTIMIZER
         self.optimizer_name = optimizer_name(optimizer)
         self.threads = threads_in_use()
-        self.allocator = allocator_in_use()
-        self._rule: UpdateRule | None = None
+        self.allocator = allocator or allocator_in_use()
+        self._rule = rule
 
     @property
     def rule(self) -> UpdateRule:
