@@ -7,7 +7,8 @@ from typing import Any
 from .analysis import Holdings, Subject
 from .errors import PlanError
 from .oplayers import heavy_types, layer_graph
-from .predict import predict_peak, threads_in_use
+from .predict import predict_peak
+from .threads import threads_in_use
 from .tracing import Traced, trace_step, update_rule
 
 ACCOUNTING = "tensorflow"
