@@ -77,7 +77,8 @@ def predict(wanted: dict[str, Any]) -> list[dict[str, Any]]:
     import keras
     from memory_networks import build
 
-    from sknc.runtime.memory.predict import predict_peak, threads_in_use
+    from sknc.runtime.memory.predict import predict_peak
+    from sknc.runtime.memory.threads import threads_in_use
     from sknc.runtime.memory.tracing import trace_step, update_rule
 
     with alone(False):

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
-from sknc.engines import launcher
+from sknc.engines import launcher, room
 from sknc.engines.base import Event, Task
 from sknc.engines.lock import cannot_write
 from sknc.engines.progress import Tail
@@ -44,6 +44,7 @@ class Child:
         try:
             # The result of an earlier time must not stand for this one's.
             task.result.unlink(missing_ok=True)
+            self.note_before = room.mark(task)
             self._open_log()
             self._process = self._start(_environment(task, environment))
         except OSError as error:

@@ -114,7 +114,7 @@ def _look(child: Child, observer: Observer, threads: int) -> Outcome | None:
     if status is None:
         return None
     reason = _failure(child.task, status)
-    no_room = room.shortage(child.task, status) if reason else None
+    no_room = room.shortage(child.task, status, child.note_before) if reason else None
     if no_room is not None:
         reason += f"; {room.describe(no_room)}"
     if reason:

@@ -21,18 +21,36 @@ _SIGNALS = {getattr(signal, name) for name in ("SIGABRT", "SIGBUS", "SIGKILL", "
 _KEPT = ("budget", "planned_bytes", "next_budget", "asked")
 
 
-def shortage(task: Task, status: int) -> dict[str, Any] | None:
+# Tells one note from another.
+Mark = tuple[int, int]
+
+
+def mark(task: Task) -> Mark | None:
+    """Return what tells a program's note, which an earlier run may have left, from those that are written later.
+
+    Args:
+        task: the program.
+    """
+    try:
+        found = (task.home / NOTE).stat()
+    except OSError:
+        return None
+    return found.st_ino, found.st_mtime_ns
+
+
+def shortage(task: Task, status: int, before: Mark | None) -> dict[str, Any] | None:
     """Return what a failed program's plan was, when the device had no room for it.
 
     Args:
         task: the program.
         status: how its process ended; negative for a signal.
+        before: the mark of the note that was there before the program was started.
 
     Returns:
         {"budget", "planned_bytes", "next_budget", "asked"}, or None for any other failure.
     """
     said = read_json(task.home / NOTE)
-    if said is None or not isinstance(said.get("next_budget"), int):
+    if said is None or not isinstance(said.get("next_budget"), int) or mark(task) == before:
         return None
     if status < 0 and -status in _SIGNALS and said.get("failed") is False:
         said = {**said, "failed": True, "asked": f"its process was killed by {signal.Signals(-status).name}"}

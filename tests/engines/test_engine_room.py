@@ -66,6 +66,16 @@ def test_a_process_that_tensorflow_ended_counts(tmp_path: Path, number: str, att
     assert standin.ran(place)["submodel_00.py"] == attempts
 
 
+@pytest.mark.parametrize(("failed", "end"), [(False, "os.abort()"), (True, "sys.exit(75)")])
+def test_what_an_earlier_run_left_says_nothing_of_this_one(tmp_path: Path, failed: bool, end: str) -> None:
+    place = folder(tmp_path, body(1, "os.kill(os.getpid(), 15)", failed=failed) + end)
+    assert standin.sknc("run", place, "--retries", "0").returncode == 3
+    done = standin.sknc("run", place, "--retries", "0")
+    assert done.returncode == 3
+    assert standin.ran(place)["submodel_00.py"] == 2
+    assert "no_room" not in standin.results(place)["submodels"][0]
+
+
 def test_a_status_of_the_users_own_is_an_ordinary_failure(tmp_path: Path) -> None:
     place = standin.make(tmp_path / "out", ("sys.exit(75)",))
     done = standin.sknc("run", place, "--retries", "0")

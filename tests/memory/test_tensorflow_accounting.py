@@ -13,11 +13,12 @@ import tensorflow as tf
 
 from sknc.runtime.memory.analysis import report
 from sknc.runtime.memory.bfc import Pool
-from sknc.runtime.memory.errors import PlanError
+from sknc.runtime.memory.errors import PlanError, StuckStep
 from sknc.runtime.memory.executor import BUSY, CROWDED, Executor
 from sknc.runtime.memory.loops import LOOPS
 from sknc.runtime.memory.opgraph import Op, OpGraph, with_updates
 from sknc.runtime.memory.oplayers import layer_graph, most_at_once
+from sknc.runtime.memory.planner import Budgets
 from sknc.runtime.memory.predict import predict_peak
 from sknc.runtime.memory.tensorflow import ModelSubjects
 from sknc.runtime.memory.tfrules import ALLOCATORS
@@ -115,6 +116,11 @@ class TestExecutor:
         assert executor.pool.in_use == 4 * MIB
         executor.run()
         assert executor.pool.in_use == 4 * MIB
+
+    def test_operations_that_wait_for_each_other_are_no_step(self) -> None:
+        ops = (Op("MatMul", (0,), (1,), (1,)), Op("Relu", (1,), (2,)))
+        with pytest.raises(StuckStep, match="2 of 2 operations of the training step wait for each other"):
+            Executor(op_graph(*ops, sizes=(0, MIB, MIB)), ALLOCATORS["default"]).run()
 
     def test_steps_leave_nothing_behind_and_equal_seeds_give_equal_steps(self) -> None:
         traced = trace_step(keras_models.residual(), 4)
@@ -266,6 +272,17 @@ def test_a_report_of_a_model_has_every_part_of_the_contract() -> None:
     assert content["optimizer_bytes"] == 2 * content["gradients_bytes"]
     peaks = [content["peaks"][name]["bytes"] for name in ("baseline", "liveness", "offload", "recompute")]
     assert peaks == sorted(peaks, reverse=True)
+
+
+def test_a_budget_below_the_parameters_is_not_enough() -> None:
+    """Not even where every tensor is too small for the allocator's statistics."""
+    model = keras.Sequential([keras.Input((32,)), *(keras.layers.Dense(32, activation="relu") for _ in range(8))])
+    model.compile("sgd", "mse")
+    subject = ModelSubjects(model, "small")(64)
+    assert subject.scheduled_peak < report_peak(subject.graph), "nothing is counted"
+    plan = report(subject, Budgets(1000))["plan"]
+    assert not plan["feasible"]
+    assert plan["smallest_budget"] >= subject.holdings.parameters == 4 * model.count_params()
 
 
 def test_plan_memory_plans_a_model_at_hand() -> None:

@@ -121,3 +121,11 @@ def test_the_places_of_a_long_network_are_few_and_its_smallest_way_grows_slowly(
     small, large = (Cutter(chain([100] * count)).smallest() for count in (50, 200))
     assert large < 2.5 * small
     assert large < NEVER
+
+
+def test_places_that_are_needed_stay_however_many_they_are() -> None:
+    alone = frozenset(range(0, 2000, 3))
+    found = places(chain([1] * 2100), alone)
+    assert {0, 2100} <= set(found) <= set(range(2101))
+    assert {place for step in alone for place in (step, step + 1)} <= set(found)
+    assert len(found) <= 2 * len(alone) + 502

@@ -22,7 +22,7 @@ from sknc.runtime.memory.execute.flatten import flatten
 from sknc.runtime.memory.execute.keeper import fit_in_memory, moved_by, plan_of, release
 from sknc.runtime.memory.execute.monitor import MemoryMonitor
 from sknc.runtime.memory.execute.moves import moves, within
-from sknc.runtime.memory.execute.moving import Moving
+from sknc.runtime.memory.execute.moving import Counts, Moving
 from sknc.runtime.memory.execute.pools import Pools
 from sknc.runtime.memory.execute.runner import Runner, obeying
 from sknc.runtime.memory.execute.spill import DiskPool
@@ -161,6 +161,7 @@ def test_the_monitor_and_the_plan_show_what_is_moved(tmp_path: Path) -> None:
     for row in monitor.rows:
         assert row["planned_moved_bytes"] == 3 * plan.moved_bytes
         assert 0 < row["moved_bytes"] - row["planned_moved_bytes"] <= 3 * 6 * HEADER
+    assert monitor._writer is None, "closed"
     (events,) = (tmp_path / "board").iterdir()
     shown = {value.tag for event in tf.compat.v1.train.summary_iterator(str(events)) for value in event.summary.value}
     assert {"memory/moved_bytes", "memory/planned_moved_bytes"} <= shown
@@ -218,6 +219,20 @@ def test_a_plan_of_another_run_must_not_use_what_there_is_not(tmp_path: Path) ->
     pools.opened(plan)
     assert pools.moved().bytes == 5, "another folder, the same training"
     pools.close()
+
+
+def test_calls_are_counted_for_each_pool() -> None:
+    """A training that uses another pool than the one before it."""
+    first, second = Counts(), Counts()
+    first.calls.assign_add(5)
+    before = first.moved()
+    second.calls.assign_add(3)
+    second.written.assign_add(7)
+    assert (first.moved() + second.moved() - before).calls == 3
+    second.calls.assign_add(4)
+    first.calls.assign_add(7)
+    moved = first.moved() + second.moved() - before
+    assert (moved.calls, moved.bytes) == (7, 7), "one call may use both"
 
 
 @pytest.mark.slow

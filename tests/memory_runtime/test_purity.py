@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import keras
+import pytest
 import tensorflow as tf
 from keras import layers
 
@@ -34,6 +35,43 @@ def test_keras_layers_may_run_twice_but_for_embeddings() -> None:
     (kept,) = alone(attention()[0], 4)
     assert isinstance(kept, layers.Embedding)
     assert not alone(hidden_state()[0], 8)
+
+
+class Named(layers.Embedding):
+    """Keras's own, under a name of the user's."""
+
+
+class Gathering(layers.Layer):
+    """Looks its rows up by itself."""
+
+    def build(self, input_shape: Any) -> None:
+        self.table = self.add_weight(shape=(12, 8))
+
+    def call(self, inputs: Any) -> Any:
+        return tf.gather(self.table, inputs)
+
+
+class Tied(Gathering):
+    """Its table is the output's weight as well."""
+
+    def call(self, inputs: Any, reverse: bool = False) -> Any:
+        return tf.matmul(inputs, self.table, transpose_b=True) if reverse else super().call(inputs)
+
+
+@pytest.mark.parametrize("kind", [Named, Gathering])
+def test_whatever_has_sparse_gradients_is_kept(kind: type[layers.Layer]) -> None:
+    inputs = keras.Input((6,), dtype="int32")
+    layer = Named(12, 8) if kind is Named else Gathering()
+    inner_inputs = keras.Input((6, 8))
+    inner = keras.Model(inner_inputs, layers.Dense(4)(layers.Dense(8)(inner_inputs)))
+    model = keras.Model(inputs, layers.Dense(1)(layers.Flatten()(inner(layer(inputs)))))
+    assert alone(model, 4) == [layer]
+
+
+def test_a_table_that_is_multiplied_with_as_well_has_dense_gradients() -> None:
+    inputs = keras.Input((6,), dtype="int32")
+    table = Tied()
+    assert not alone(keras.Model(inputs, table(layers.Dense(8)(table(inputs)), reverse=True)), 4)
 
 
 def test_a_layer_with_random_numbers_of_its_own_is_kept_in_every_plan() -> None:

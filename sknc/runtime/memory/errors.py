@@ -1,4 +1,4 @@
-"""The one error of the planner."""
+"""The errors of the planner."""
 
 from __future__ import annotations
 
@@ -21,3 +21,7 @@ class InfeasibleBudget(PlanError):
 
 class TooManyRuns(PlanError):
     """A schedule that recomputes more often than was allowed; the search leaves it."""
+
+
+class StuckStep(PlanError):
+    """A traced step in which operations wait for each other: it cannot run, so nothing is known of its peak."""

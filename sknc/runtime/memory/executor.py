@@ -14,9 +14,10 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import log
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 
 from .bfc import Pool
+from .errors import StuckStep
 from .opgraph import NOT_AN_UPDATE, Op, OpGraph
 from .tfrules import IN_PLACE, INEXPENSIVE, SHARING, Allocator
 
@@ -58,11 +59,9 @@ class Run:
 
     Attributes:
         peak: most bytes that the allocator shows during the step.
-        op: the operation that started when the peak was reached.
     """
 
     peak: int
-    op: int
 
 
 def duration(op: Op, sizes: Sequence[int]) -> float:
@@ -188,7 +187,10 @@ class Executor:
             load: what else the machine does.
 
         Returns:
-            The peak and where it is.
+            The peak.
+
+        Raises:
+            StuckStep: operations wait for each other.
         """
         return _Step(self, random.Random(seed), load).run()
 
@@ -208,7 +210,6 @@ class _Step:
         self.size: list[int] = []
         self.users: list[int] = []
         self.handle: list[int] = []
-        self.peak_op = self.now_op = 0
         self.slots = frozenset(executor.graph.slots)
         self.left = {tensor: len(executor.readers.get(tensor, ())) for tensor in executor.graph.held}
         self.outdated: dict[int, int] = {}
@@ -229,7 +230,18 @@ class _Step:
             self.hand_on(number, thread)
             idle[thread] = True
             self.dispatch()
-        return Run(self.pool.peak, self.peak_op)
+        if self.started < len(self.ops):
+            self.stuck()
+        return Run(self.pool.peak)
+
+    def stuck(self) -> NoReturn:
+        """Say which operations never became ready: the peak of the others means nothing."""
+        left = [number for number, count in enumerate(self.waiting) if count]
+        op = self.ops[left[0]]
+        raise StuckStep(
+            f"{len(left)} of {len(self.ops)} operations of the training step wait for each other, the first of them "
+            f"{op.type} of {op.layer or 'no layer'}; this is a fault of the planner"
+        )
 
     def dispatch(self) -> None:
         for thread, idle in enumerate(self.idle):
@@ -250,7 +262,6 @@ class _Step:
 
     def start(self, number: int, thread: int) -> None:
         op = self.ops[number]
-        self.now_op = number
         loose: list[int] = []
         for output in self.ex.outputs[number]:
             buffer = self.output(output)
@@ -275,7 +286,7 @@ class _Step:
             # Somebody still reads the variable: the update writes to a copy, and the old value goes with its
             # last reader.
             self.outdated[variable] = self.ex.held[variable]
-            self.ex.held[variable] = self.take_chunk(self.ex.sizes[variable])
+            self.ex.held[variable] = self.pool.allocate(self.ex.sizes[variable])
 
     def own_slot(self, slot: int) -> None:
         """Give a slot that still shares its zeros a buffer of its own; the last one keeps the zeros'."""
@@ -285,7 +296,7 @@ class _Step:
         self.ex.owned.add(slot)
         sharing[0] -= 1
         if sharing[0]:
-            self.take_chunk(self.ex.sizes[slot])
+            self.pool.allocate(self.ex.sizes[slot])
 
     def lasting(self, number: int) -> float:
         """How long an operation takes in this step: exponential draws around what it should take."""
@@ -314,15 +325,8 @@ class _Step:
     def allocate(self, size: int) -> int:
         self.size.append(size)
         self.users.append(0)
-        self.handle.append(self.take_chunk(size))
+        self.handle.append(self.pool.allocate(size))
         return len(self.size) - 1
-
-    def take_chunk(self, size: int) -> int:
-        before = self.pool.peak
-        handle = self.pool.allocate(size)
-        if self.pool.peak > before:
-            self.peak_op = self.now_op
-        return handle
 
     def end(self, number: int, loose: list[int]) -> None:
         for tensor in self.ex.reads_held[number]:

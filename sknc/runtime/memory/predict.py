@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 
 from .executor import BUSY, CROWDED, Executor
@@ -47,11 +46,6 @@ class Prediction:
     def safe(self) -> int:
         """What a training of many steps has to reckon with: the largest of all draws, and the margin."""
         return max(self.peak, int((1 + MARGIN) * self.high))
-
-
-def threads_in_use() -> int:
-    """Returns how many threads TensorFlow takes for running operations."""
-    return int(os.environ.get("TF_NUM_INTEROP_THREADS") or os.cpu_count() or 2)
 
 
 def predict_peak(

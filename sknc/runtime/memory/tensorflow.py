@@ -8,7 +8,8 @@ from .analysis import Holdings, Subject
 from .errors import PlanError
 from .oplayers import heavy_types, layer_graph
 from .optimizers import DEFAULT_OPTIMIZER, optimizer_name
-from .predict import predict_peak, threads_in_use
+from .predict import predict_peak
+from .threads import threads_in_use
 from .tracing import Traced, fresh_optimizer, trace_step, update_rule
 
 ACCOUNTING = "tensorflow"

@@ -84,7 +84,8 @@ def folded_ops(ops: Sequence[Any]) -> set[Any]:
     """The operations that are known before the step runs."""
     folded: set[Any] = set()
     for op in ops:
-        if op.type == "Placeholder":
+        # What draws random numbers or looks something up gives its value only when it runs.
+        if op.type == "Placeholder" or op.op_def.is_stateful:
             continue
         known = all(tensor.op in folded for tensor in op.inputs)
         fixed_shape = op.type in _SHAPES and all(tensor.shape.is_fully_defined() for tensor in op.inputs)

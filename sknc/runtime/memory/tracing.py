@@ -36,6 +36,7 @@ class Traced:
         trained: bytes of the trained variables.
         inputs: bytes of the input batch and its targets.
         notes: what of the training is not what was traced, for the user.
+        sparse: places among the model's trained variables of those whose gradients are sparse.
     """
 
     graph: OpGraph
@@ -44,6 +45,7 @@ class Traced:
     trained: int
     inputs: int
     notes: tuple[str, ...] = ()
+    sparse: frozenset[int] = frozenset()
 
 
 def input_structure(model: Any, shape: Any = None) -> Any:
@@ -185,6 +187,7 @@ def _trace(model: Any, batch: int, structure: Any, names: Any, host: str) -> Tra
         sum(map(tensor_bytes, weights)),
         sum(map(tensor_bytes, batch_tensors)),
         (*own_training(model), *notes),
+        frozenset(place for place, gradient in enumerate(gradients) if isinstance(gradient, tf.IndexedSlices)),
     )
 
 

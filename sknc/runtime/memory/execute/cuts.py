@@ -117,6 +117,9 @@ def places(chain: Chain, alone: frozenset[int] = frozenset()) -> list[int]:
         crossing = chain.crossing()
         # A place where less crosses on either side of it is never much the better one.
         inner = [p for p in inner if p in needed or not crossing[p] > min(crossing[p - 1], crossing[p + 1])]
-    while len(inner) > MOST_PLACES:
-        inner = [place for number, place in enumerate(inner) if number % 2 or place in needed]
-    return sorted({0, *inner, count})
+    free = [place for place in inner if place not in needed]
+    # Those that are needed stay, however many they are.
+    room = max(MOST_PLACES - (len(inner) - len(free)), MOST_PLACES // 2)
+    while len(free) > room:
+        free = free[1::2]
+    return sorted({0, *free, *(needed & set(inner)), count})

@@ -10,7 +10,7 @@ from typing import Any
 import keras
 import tensorflow as tf
 
-from ...measuring import peak_bytes, reset_peak
+from ...measuring import lap_peak, start_lap
 from ...notes import tell
 from ..units import format_size
 from .keeper import moved_by, plan_of
@@ -51,6 +51,8 @@ class MemoryMonitor(keras.callbacks.Callback):  # type: ignore[misc]  # keras ha
         """
         self.rows = []
         self._write()
+        # A training that failed did not end.
+        self.on_train_end()
         if self.log_dir is not None:
             self._writer = tf.summary.create_file_writer(os.fspath(self.log_dir))
 
@@ -61,7 +63,7 @@ class MemoryMonitor(keras.callbacks.Callback):  # type: ignore[misc]  # keras ha
             epoch: its number, from 0.
             logs: not used.
         """
-        reset_peak()
+        start_lap()
         self._moved = moved_by(self.model) or Moved()
 
     def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
@@ -71,7 +73,7 @@ class MemoryMonitor(keras.callbacks.Callback):  # type: ignore[misc]  # keras ha
             epoch: its number, from 0.
             logs: not used.
         """
-        peak, plan = peak_bytes(), plan_of(self.model)
+        peak, plan = lap_peak(), plan_of(self.model)
         moved = (moved_by(self.model) or Moved()) - self._moved
         values: tuple[int | None, ...] = (peak, None, None, None, None)
         if plan is not None:
@@ -89,6 +91,16 @@ class MemoryMonitor(keras.callbacks.Callback):  # type: ignore[misc]  # keras ha
                 if value is not None and name != "budget_bytes":
                     self._show(f"memory/{name}", value, epoch)
             self._writer.flush()
+
+    def on_train_end(self, logs: Any = None) -> None:
+        """Closes TensorBoard's file.
+
+        Args:
+            logs: not used.
+        """
+        if self._writer is not None:
+            self._writer.close()
+            self._writer = None
 
     def _show(self, tag: str, value: int, epoch: int) -> None:
         # What tf.summary.scalar writes, which TensorFlow only has where TensorBoard is installed as well.

@@ -8,8 +8,9 @@ after it computes, and the computation goes on while they are put away.
 from __future__ import annotations
 
 import importlib
+import itertools
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Protocol
 
@@ -34,10 +35,13 @@ class Store(Protocol):
 
 
 class Counts:
-    """How much was moved, counted by the steps themselves."""
+    """How much was moved to and from one pool, counted by the steps themselves."""
+
+    _numbers = itertools.count()
 
     def __init__(self) -> None:
         tf = tensorflow()
+        self.number = next(self._numbers)
         with tf.init_scope(), tf.device("/device:CPU:0"):
             self.written = tf.Variable(0, dtype="int64", trainable=False)
             self.read = tf.Variable(0, dtype="int64", trainable=False)
@@ -45,7 +49,7 @@ class Counts:
 
     def moved(self) -> Moved:
         """Returns what was moved since the beginning."""
-        return Moved(int(self.written), int(self.read), int(self.calls))
+        return Moved(int(self.written), int(self.read), {self.number: int(self.calls)})
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,19 +59,27 @@ class Moved:
     Attributes:
         written: put away.
         read: fetched.
-        calls: training calls of the model that moved something.
+        calls_of: by a pool's number, the training calls of the model that moved something there.
     """
 
     written: int = 0
     read: int = 0
-    calls: int = 0
+    calls_of: Mapping[int, int] = field(default_factory=dict)
 
     def __add__(self, other: Moved) -> Moved:
-        # Calls are not added up: one call may use several pools.
-        return Moved(self.written + other.written, self.read + other.read, max(self.calls, other.calls))
+        return Moved(self.written + other.written, self.read + other.read, self._calls(other, 1))
 
     def __sub__(self, other: Moved) -> Moved:
-        return Moved(self.written - other.written, self.read - other.read, self.calls - other.calls)
+        return Moved(self.written - other.written, self.read - other.read, self._calls(other, -1))
+
+    def _calls(self, other: Moved, sign: int) -> dict[int, int]:
+        pools = self.calls_of.keys() | other.calls_of.keys()
+        return {pool: self.calls_of.get(pool, 0) + sign * other.calls_of.get(pool, 0) for pool in pools}
+
+    @property
+    def calls(self) -> int:
+        """Training calls that moved something; one call may use several pools, so that these are not added up."""
+        return max(self.calls_of.values(), default=0)
 
     @property
     def bytes(self) -> int:

@@ -12,7 +12,8 @@ from typing import Any
 from ...frameworks import tensorflow
 from ..opgraph import OpGraph, UpdateRule
 from ..optimizers import DEFAULT_OPTIMIZER, optimizer_name
-from ..predict import predict_peak, threads_in_use
+from ..predict import predict_peak
+from ..threads import threads_in_use
 from ..tracing import Traced, trace_step, update_rule
 from .costs import SCOPE, StepNames, chain_of_trace, places_of
 from .cuts import Chain, Piece
@@ -129,7 +130,8 @@ class Predictor:
         peak = self._scheduled(traced)
         chain = chain_of_trace(traced.graph, len(graph.steps))
         base = traced.parameters + traced.trained * self.rule.slots + traced.inputs
-        alone = frozenset(scoped.impure) | sparse_steps(graph)
+        trained = self.model.trainable_variables
+        alone = frozenset(scoped.impure) | sparse_steps(graph, [trained[place] for place in traced.sparse])
         places = places_of(traced.graph, len(graph.steps))
         return Profile(peak, chain, min(base, peak), alone, traced.graph, tuple(places))
 

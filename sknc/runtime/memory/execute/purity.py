@@ -6,23 +6,30 @@ directly, calls Python, or looks into a table does not say so anywhere but in th
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from .flatten import FlatGraph
 
 # Stateful by declaration, but a second time changes nothing.
 _HARMLESS = frozenset({"Assert", "PrintV2", "ReadVariableOp", "ResourceGather", "ResourceGatherNd", "VarHandleOp"})
-# Gradients of these are sparse, and Keras's optimisers treat them so, only while they are not recomputed.
-_SPARSE = frozenset({"Embedding"})
 
 
-def sparse_steps(graph: FlatGraph) -> frozenset[int]:
+def sparse_steps(graph: FlatGraph, sparse: Iterable[Any]) -> frozenset[int]:
     """Returns the places of steps whose gradients are sparse.
+
+    Keras's optimisers treat a sparse gradient as one, and it is one only while its layer is not recomputed.
 
     Args:
         graph: the flat graph.
+        sparse: the variables whose gradients are sparse.
     """
-    return frozenset(place for place, step in enumerate(graph.steps) if type(step.operation).__name__ in _SPARSE)
+    wanted = {id(variable) for variable in sparse}
+    return frozenset(
+        place
+        for place, step in enumerate(graph.steps)
+        if not step.enters and any(id(variable) in wanted for variable in getattr(step.operation, "variables", ()))
+    )
 
 
 def impure(operation: Any) -> bool:
