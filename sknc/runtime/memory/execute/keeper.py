@@ -26,7 +26,7 @@ from .plans import POOLS, Plan, check_plan, read_plan
 from .pools import Pools
 from .predicting import Predictor, allocator_in_use, fingerprint
 from .room import forget_shortage, last_shortage
-from .runner import Runner
+from .runner import Runner, as_plain
 from .spill import StepStart
 from .watching import Guarded, program_block, watched
 
@@ -296,7 +296,7 @@ class Keeper:
 
     def _chosen(self, graph: FlatGraph | None, optimizer: Any) -> Plan:
         predictor = Predictor(self.model, self.batch_size, optimizer)
-        with _as_plain(self.model):
+        with as_plain(self.model):
             if graph is not None:
                 return Chooser(graph, predictor, self.resident, self.pools).choose(self.budget)
             peak = predictor.peak()
@@ -382,19 +382,3 @@ class Keeper:
         if context is not None:
             context.results["moved_bytes"] = moved.bytes
             context.results["planned_moved_bytes"] = self.plan.moved_bytes * moved.calls
-
-
-class _as_plain:  # noqa: N801  # used like a function
-    """A scope in which a model runs as Keras made it."""
-
-    def __init__(self, model: Any) -> None:
-        self.model = model
-        self.before = vars(model).get("call")
-
-    def __enter__(self) -> None:
-        if self.before is not None:
-            del self.model.call
-
-    def __exit__(self, *_: object) -> None:
-        if self.before is not None:
-            self.model.call = self.before

@@ -103,3 +103,23 @@ class obeying:  # noqa: N801  # used like a function
             del self.model.call
         else:
             self.model.call = self.before
+
+
+class as_plain:  # noqa: N801  # used like a function
+    """A scope in which a model runs as Keras made it.
+
+    Args:
+        model: a keras.Model, whose training may obey a plan.
+    """
+
+    def __init__(self, model: Any) -> None:
+        self.model = model
+        self.before = vars(model).get("call")
+
+    def __enter__(self) -> None:
+        if self.before is not None:
+            del self.model.call
+
+    def __exit__(self, *_: object) -> None:
+        if self.before is not None:
+            self.model.call = self.before
