@@ -77,7 +77,7 @@ def duration(op: Op, sizes: Sequence[int]) -> float:
     if op.type in SHARING:
         return OVERHEAD
     touched = sum(sizes[tensor] for tensor in (*op.reads, *op.makes))
-    return max(op.flops / FLOPS, touched / (CACHED if touched <= CACHE else BANDWIDTH)) + OVERHEAD
+    return op.slower * max(op.flops / FLOPS, touched / (CACHED if touched <= CACHE else BANDWIDTH)) + OVERHEAD
 
 
 class _Output(NamedTuple):

@@ -28,6 +28,7 @@ class Op:
         backward: whether it belongs to the backward pass.
         scratch: sizes of the tensors that it needs only while it runs.
         updates: the variable or the optimiser's value that it assigns, or NOT_AN_UPDATE.
+        slower: how many times longer it takes than its work and its bytes say.
         again: whether it runs many times in a step, so that TensorFlow soon knows how cheap it is.
     """
 
@@ -41,6 +42,7 @@ class Op:
     scratch: tuple[int, ...] = ()
     updates: int = NOT_AN_UPDATE
     again: bool = False
+    slower: int = 1
 
 
 @dataclass(frozen=True)
