@@ -11,6 +11,7 @@ from sknc._version import __version__
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Sequence
 
     from sknc.splitting import SplitResult
 
@@ -54,7 +55,14 @@ def split(
     return split_script(path, submodels=submodels, output=output, classes=classes, compose=compose, budget=budget)
 
 
-def plan_memory(model: Any, batch_size: int = 32, budget: int | str | None = None, optimizer: Any = "adam") -> Any:
+def plan_memory(
+    model: Any,
+    batch_size: int = 32,
+    budget: int | str | None = None,
+    optimizer: Any = "adam",
+    *,
+    input_shape: Sequence[int] | None = None,
+) -> Any:
     """Tell what one training step of a model will hold, and plan for a budget; nothing is computed.
 
     Args:
@@ -62,6 +70,7 @@ def plan_memory(model: Any, batch_size: int = 32, budget: int | str | None = Non
         batch_size: samples in a batch.
         budget: bytes of the device, or text such as "8GiB"; None plans nothing.
         optimizer: a Keras optimizer or its name; None takes the one that the model was compiled with.
+        input_shape: the shape of one sample of the model's one input, where the model does not say it.
 
     Returns:
         The object of `sknc memplan --format json`; its "plan" is there with a budget.
@@ -71,7 +80,7 @@ def plan_memory(model: Any, batch_size: int = 32, budget: int | str | None = Non
     """
     from sknc.memplan.api import plan_memory as plan
 
-    return plan(model, batch_size, budget, optimizer)
+    return plan(model, batch_size, budget, optimizer, input_shape=input_shape)
 
 
 def fit_in_memory(
@@ -83,20 +92,23 @@ def fit_in_memory(
     spill_folder: str | os.PathLike[str] | None = None,
     plan: Any = None,
     host_budget: int | str | None = None,
+    input_shape: Sequence[int] | None = None,
 ) -> Any:
     """Make a keras.Model train inside a memory budget, with the same gradients.
 
     Args:
-        model: a built functional or Sequential model, compiled or not; call this before `compile` where you can.
-            A model of another make is taken when it fits as it is.
+        model: a functional or Sequential model, compiled or not; call this before `compile` where you can. A model
+            of another make is taken when it fits as it is. One that does not say the shapes of its inputs is planned
+            when `fit` says them.
         budget: what the training may hold on its device, in bytes or as text ("8GiB").
-        batch_size: samples in a batch; what `fit` is called with counts.
+        batch_size: samples in a batch; what `fit` is called with counts, where that says it.
         spill: whether parts may be written to disk and read again where recomputing alone does not do.
         spill_folder: where; the system's folder for temporary files when left out.
         plan: a plan that was made before (`sknc.runtime.memory.plan_of(model)`), or the path of a `plan.json`; it is
             obeyed, and nothing is planned.
         host_budget: what parts may hold in the host's memory meanwhile, where the model trains on a GPU; all of it
             when left out, nothing with 0.
+        input_shape: the shape of one sample of the model's one input, where neither the model nor the data say it.
 
     Returns:
         The same model. `fit`, `evaluate`, `predict`, `save` and the like are used as before, and what is saved is
@@ -123,4 +135,5 @@ def fit_in_memory(
         spill_folder=spill_folder,
         plan=plan,
         host_budget=host_budget,
+        input_shape=input_shape,
     )

@@ -9,7 +9,7 @@ from sknc.errors import UsageError
 from sknc.memplan.reports import report_for
 from sknc.memplan.request import Request
 from sknc.runtime.memory.errors import PlanError
-from sknc.runtime.memory.units import parse_size
+from sknc.runtime.memory.units import batch_of, budget_of
 
 
 def plan_memory(
@@ -46,9 +46,9 @@ def plan_memory(
     from sknc.runtime.memory.tensorflow import ModelSubjects
 
     try:
-        size = parse_size(budget) if isinstance(budget, str) else budget
+        size, batch = None if budget is None else budget_of(budget), batch_of(batch_size)
         shape = None if input_shape is None else tuple(input_shape)
-        request = Request(model.name, batch=batch_size, device=size, allocator=allocator, input_shape=shape)
+        request = Request(model.name, batch=batch, device=size, allocator=allocator, input_shape=shape)
         return report_for(request, ModelSubjects(model, model.name, optimizer, allocator, shape))
     except PlanError as error:
         raise UsageError(str(error)) from error

@@ -17,8 +17,9 @@ from sknc.memplan.child import Answer, whole_report
 from sknc.memplan.request import Request
 from sknc.memplan.usercode import call_user
 from sknc.runtime.memory.errors import PlanError
-from sknc.runtime.memory.feeds import DEFAULT_BATCH, feed_of, resident_bytes
+from sknc.runtime.memory.feeds import DEFAULT_BATCH, feed_of, resident_bytes, symbols
 from sknc.runtime.memory.tensorflow import ModelSubjects
+from sknc.runtime.memory.tracing import says_shapes
 
 NOTE = "the script was run up to its first fit, in a process of its own; its weights and its data were made"
 
@@ -71,7 +72,7 @@ def plan_script(request: Request, name: str, answer: Callable[[Answer], None], t
     """
     start = run_to_fit(name)
     target = name if Path(request.target).is_dir() else request.target
-    shape = request.input_shape or (None if getattr(start.model, "inputs", None) else start.shape)
+    shape = request.input_shape or (None if says_shapes(start.model) else start.shape)
     subjects = ModelSubjects(start.model, target, request.optimizer, request.allocator, shape, start.data, start.notes)
     answer({"report": whole_report(request.with_batch(start.batch), subjects, tell)})
 
@@ -112,24 +113,9 @@ def run_to_fit(name: str) -> Start:
 
 def start_of(found: TrainingWouldStart) -> Start:
     """Batch size, shapes and data from the arguments of `fit`."""
-    feed = feed_of((), found.call)
+    # Nobody trains here any more: what is drawn from a data set is missed by nobody.
+    feed = feed_of((), found.call, draw=True)
     notes = () if feed.batch else (f"nothing says how large the batches are: {DEFAULT_BATCH} samples; --batch says it",)
     return Start(
-        found.model, feed.batch or DEFAULT_BATCH, _shapes(feed.x), resident_bytes((), found.call), (NOTE, *notes)
+        found.model, feed.batch or DEFAULT_BATCH, symbols(feed.x), resident_bytes((), found.call), (NOTE, *notes)
     )
-
-
-def _shapes(x: Any) -> Any:
-    """The inputs of a batch as symbols in their structure; None where their shapes are not known."""
-    parts = keras.tree.flatten(x)
-    if not parts or not all(hasattr(part, "shape") and hasattr(part, "dtype") and part.shape for part in parts):
-        return None
-    if any(size is None for part in parts for size in part.shape[1:]):
-        return None
-
-    def symbol(part: Any) -> Any:
-        dtype = keras.backend.standardize_dtype(getattr(part.dtype, "name", part.dtype))
-        # Keras hands floats over in its own type.
-        return keras.KerasTensor((None, *part.shape[1:]), dtype=keras.backend.floatx() if "float" in dtype else dtype)
-
-    return keras.tree.map_structure(symbol, x)

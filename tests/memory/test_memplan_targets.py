@@ -61,6 +61,42 @@ def test_a_script_is_planned_as_it_would_train(capsys: pytest.CaptureFixture[str
     assert "run up to its first fit" in content["notes"][0]
 
 
+TEXTS = """
+import keras, numpy, tensorflow as tf
+x, y = numpy.ones((100, 30), "int32"), numpy.zeros((100,), "int32")
+lengths = tf.data.Dataset.range(3, 60).map(lambda n: (tf.ones((n,), tf.int32), n % 2)).padded_batch(24)
+#SKYNNET:BEGIN_BINARYCLASS
+inputs = keras.Input((None,), dtype="int32")
+hidden = keras.layers.LSTM(16)(keras.layers.Embedding(9, 16)(inputs))
+model = keras.Model(inputs, keras.layers.Dense(1, "sigmoid")(hidden))
+model.compile("sgd", "binary_crossentropy")
+model.fit(DATA)
+#SKYNNET:END
+"""
+
+
+@pytest.mark.parametrize(
+    ("data", "batch", "length"),
+    [
+        ("x, y, batch_size=20", 20, 30),
+        ("tf.data.Dataset.from_tensor_slices((x, y)).cache().batch(40).prefetch(2)", 40, 30),
+        # The first batch of these has texts of up to 26.
+        ("lengths", 24, 26),
+    ],
+)
+def test_the_data_of_a_script_say_batch_and_shapes(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, data: str, batch: int, length: int
+) -> None:
+    script = tmp_path / "train.py"
+    script.write_text(TEXTS.replace("DATA", data))
+    content = report(capsys, str(script))
+    assert content["batch"] == batch
+    baselines = [content["peaks"]["baseline"]["bytes"]]
+    script.write_text(TEXTS.replace("DATA", f"x[:, :{length}], y, batch_size={batch}"))
+    baselines.append(report(capsys, str(script))["peaks"]["baseline"]["bytes"])
+    assert baselines[0] == baselines[1]
+
+
 @pytest.mark.slow
 def test_a_split_folder_is_planned_program_by_program(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     folder = tmp_path / "split"

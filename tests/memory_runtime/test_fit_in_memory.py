@@ -48,6 +48,11 @@ def deep() -> Any:
     return residual(blocks=8, width=16, side=32)
 
 
+def small() -> Any:
+    """A network that fits anywhere."""
+    return keras.Sequential([keras.Input((4,)), layers.Dense(2)])
+
+
 def peak_of(model: Any) -> float:
     """The allocator's peak over some warmed steps."""
     x, y = data()
@@ -208,15 +213,31 @@ def test_a_planned_spill_moves_what_was_planned_and_an_unwritable_folder_is_said
         fit_in_memory(deep(), 10 * MIB, BATCH, spill_folder=blocked)
 
 
-@pytest.mark.parametrize("budget", ["8 apples", "0", 0, -5])
+@pytest.mark.parametrize("budget", ["8 apples", "0", 0, -5, None, float("nan"), float("inf"), [1]])
 def test_what_is_no_budget_is_refused(budget: Any) -> None:
+    model = small()
     with pytest.raises(PlanError):
-        fit_in_memory(deep(), budget)
+        fit_in_memory(model, budget)
+    assert plan_of(model) is None
+
+
+@pytest.mark.parametrize("batch", [0, -1, None, "32", 2.5])
+def test_what_is_no_batch_is_refused(batch: Any) -> None:
+    with pytest.raises(PlanError, match="batch"):
+        fit_in_memory(small(), "1GiB", batch)
+
+
+def test_numbers_may_be_numpys() -> None:
+    plan = plan_of(fit_in_memory(small(), np.float64(1e9), np.int32(4)))
+    assert plan is not None
+    assert json.loads(json.dumps(plan.as_json()))["batch_size"] == 4
 
 
 def test_models_that_cannot_be_cut_are_told(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(PlanError, match="not built"):
-        fit_in_memory(keras.Sequential([layers.Dense(2)]), "1GiB")
+    without = fit_in_memory(keras.Model(), "1GiB")
+    without.compile("sgd", "mse")
+    with pytest.raises(PlanError, match="cannot be built by calling it"):
+        without.fit(np.zeros((4, 8)), np.zeros((4, 1)))
 
     class Own(keras.Model):
         def __init__(self) -> None:

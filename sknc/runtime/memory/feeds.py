@@ -2,17 +2,34 @@
 
 from __future__ import annotations
 
+import importlib
 import operator
+import random
 import types
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from ..frameworks import keras, tensorflow
+from .pipelines import dataset_batch, held_tensors
 
 # Of keras.Model.fit: samples in a batch of arrays, and its parameters by place.
 DEFAULT_BATCH = 32
-_PLACES = ("x", "y", "batch_size", "epochs", "verbose", "callbacks", "validation_split", "validation_data")
+_PLACES = (
+    "x",
+    "y",
+    "batch_size",
+    "epochs",
+    "verbose",
+    "callbacks",
+    "validation_split",
+    "validation_data",
+    "shuffle",
+    "class_weight",
+    "sample_weight",
+    "initial_epoch",
+    "steps_per_epoch",
+)
 # What the allocator counts, and from which rest on it splits a chunk.
 _COUNTED, _SPLIT = 256 * 1024, 128 << 20
 
@@ -34,12 +51,14 @@ class Feed:
     x: Any
 
 
-def feed_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Feed:
+def feed_of(args: tuple[Any, ...], kwargs: dict[str, Any], draw: bool = False) -> Feed:
     """Looks at what `fit` is given: where nothing else says how large batches are, at the first one.
 
     Args:
         args: of `fit`.
         kwargs: of `fit`.
+        draw: whether a `tf.data.Dataset` that does not say everything may be asked for a batch: one that shuffles
+            gives another order afterwards.
 
     Returns:
         What was found, and the arguments to call `fit` with.
@@ -47,11 +66,12 @@ def feed_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Feed:
     given = {**dict(zip(_PLACES, args, strict=False)), **kwargs}
     x = given.get("x")
     if x is None or _held(x):
-        size = given.get("batch_size")
-        return Feed(args, kwargs, operator.index(size) if size else DEFAULT_BATCH, x)
+        return Feed(args, kwargs, _batch_of_arrays(given), x)
     spec = getattr(x, "element_spec", None)
-    if spec is not None and _rows(_inputs(spec)):
-        return Feed(args, kwargs, _rows(_inputs(spec)), _inputs(spec))
+    if spec is not None:
+        batch = _rows(_inputs(spec)) or dataset_batch(x)
+        if not draw or (batch and symbols(_inputs(spec)) is not None):
+            return Feed(args, kwargs, batch, _inputs(spec))
     first, again = _first_batch(x)
     if first is None:
         size = getattr(x, "batch_size", None)
@@ -59,6 +79,37 @@ def feed_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Feed:
     if again is not x:
         args, kwargs = ((again, *args[1:]), kwargs) if args else (args, {**kwargs, "x": again})
     return Feed(args, kwargs, _rows(_inputs(first)), _inputs(first))
+
+
+def symbols(x: Any) -> Any:
+    """Returns the inputs of a batch as symbols in their structure; None where their shapes are not known.
+
+    Args:
+        x: arrays, tensors or their specifications, in any structure.
+    """
+    parts = keras().tree.flatten(x)
+    if not parts or not all(hasattr(part, "shape") and hasattr(part, "dtype") and part.shape for part in parts):
+        return None
+    if any(size is None for part in parts for size in part.shape[1:]):
+        return None
+    floats = keras().backend.floatx()
+
+    def symbol(part: Any) -> Any:
+        dtype = keras().backend.standardize_dtype(getattr(part.dtype, "name", part.dtype))
+        # Keras hands floats over in its own type.
+        return keras().KerasTensor((None, *part.shape[1:]), dtype=floats if "float" in dtype else dtype)
+
+    return keras().tree.map_structure(symbol, x)
+
+
+def _batch_of_arrays(given: dict[str, Any]) -> int:
+    """What Keras cuts arrays into."""
+    size: Any = given.get("batch_size")
+    steps: Any = given.get("steps_per_epoch")
+    rows = _rows(given.get("x"))
+    if size or not steps or rows is None:
+        return operator.index(size) if size else DEFAULT_BATCH
+    return -(-rows // operator.index(steps))
 
 
 def _held(x: Any) -> bool:
@@ -86,20 +137,32 @@ def _first_batch(x: Any) -> tuple[Any, Any]:
             return first, _again(first, x)
         if hasattr(x, "element_spec"):
             return next(iter(x)), x
-        # Keras looks at the first batches of such a source as well.
-        return (x[0], x) if hasattr(x, "__getitem__") and hasattr(x, "__len__") else (None, x)
+        return (_first_of(x), x) if hasattr(x, "__getitem__") and hasattr(x, "__len__") else (None, x)
     except Exception:  # noqa: BLE001  # the user's code: what it raises is for `fit` to show
         return None, x
+
+
+def _first_of(source: Any) -> Any:
+    """The first batch of a source; what is drawn at random for it is drawn again later."""
+    numpy = importlib.import_module("numpy")
+    python, arrays = random.getstate(), numpy.random.get_state()
+    try:
+        return source[0]
+    finally:
+        random.setstate(python)
+        numpy.random.set_state(arrays)
 
 
 def _again(first: Any, rest: Iterator[Any]) -> Iterator[Any]:
     """A generator, as Keras asks for one, of a batch and what comes after it."""
     yield first
-    yield from rest
+    # Not `yield from`, which would close the user's generator with this one; a second `fit` goes on with it.
+    for batch in rest:  # noqa: UP028
+        yield batch
 
 
 def resident_bytes(args: tuple[Any, ...], kwargs: dict[str, Any]) -> int:
-    """Returns the bytes of arrays that Keras copies to the device and keeps there.
+    """Returns the bytes of arrays that Keras copies to the device and keeps there, and of what `tf.data` keeps.
 
     Args:
         args: of `fit`.
@@ -110,7 +173,8 @@ def resident_bytes(args: tuple[Any, ...], kwargs: dict[str, Any]) -> int:
         return 0
     given = {**dict(zip(_PLACES, args, strict=False)), **kwargs}
     held = [given.get("x"), given.get("y"), given.get("sample_weight"), given.get("validation_data")]
-    return sum(allotted(_bytes(leaf)) for leaf in keras().tree.flatten(held))
+    leaves = keras().tree.flatten(held)
+    return sum(allotted(size) for leaf in leaves for size in (_bytes(leaf), *held_tensors(leaf)))
 
 
 def allotted(size: int) -> int:

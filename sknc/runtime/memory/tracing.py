@@ -23,6 +23,7 @@ from .tfgraph import GATES, LayerNames, needed_ops, op_graph, tensor_bytes
 from .tfrules import SHARING
 
 _RULE_SHAPE = (3, 5)
+_GIVE = "give --input-shape (input_shape=... in Python), that of one sample"
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,11 +82,24 @@ def input_structure(model: Any, shape: Any = None) -> Any:
         )
     specs = keras.tree.flatten(structure)
     if not specs:
-        raise PlanError(f"the model '{model.name}' does not say the shape of its input; give --input-shape")
+        raise PlanError(f"the model '{model.name}' does not say the shape of its input; {_GIVE}")
     for spec in specs:
         if any(size is None for size in spec.shape[1:]):
-            raise PlanError(f"the input of '{model.name}' has the shape {spec.shape}; give --input-shape")
+            raise PlanError(f"the input of '{model.name}' has the shape {spec.shape}; {_GIVE}")
     return structure[0] if isinstance(structure, list) and len(structure) == 1 else structure
+
+
+def says_shapes(model: Any) -> bool:
+    """Whether a model says the shapes of its inputs, all but the batch.
+
+    Args:
+        model: a keras.Model.
+    """
+    try:
+        input_structure(model)
+    except PlanError:
+        return False
+    return True
 
 
 def input_specs(model: Any, shape: Any = None) -> list[Any]:

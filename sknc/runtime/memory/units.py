@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import operator
 import re
+from typing import Any
 
 from .errors import PlanError
 
@@ -29,6 +31,50 @@ def parse_size(text: str) -> int:
     size = int(float(match[1]) * _FACTORS[match[2].lower()])
     if size <= 0:
         raise PlanError(f"a size must be above zero, not '{text}'")
+    return size
+
+
+def budget_of(given: Any) -> int:
+    """Read a budget.
+
+    Args:
+        given: bytes as any kind of number, or a size as text.
+
+    Returns:
+        Bytes.
+
+    Raises:
+        PlanError: when it is no size, or not above zero.
+    """
+    try:
+        size = parse_size(given) if isinstance(given, str) else int(given)
+    except (TypeError, ValueError, OverflowError) as error:
+        if isinstance(error, PlanError):
+            raise
+        raise PlanError(f"a budget is a number of bytes or a size such as '8GiB', not {given!r}") from error
+    if size <= 0:
+        raise PlanError(f"a budget must be above zero, not {given}")
+    return size
+
+
+def batch_of(given: Any) -> int:
+    """Read a batch size.
+
+    Args:
+        given: any kind of whole number.
+
+    Returns:
+        Samples in a batch.
+
+    Raises:
+        PlanError: when it is no whole number, or not above zero.
+    """
+    try:
+        size = operator.index(given)
+    except TypeError as error:
+        raise PlanError(f"a batch size is a whole number, not {given!r}") from error
+    if size < 1:
+        raise PlanError(f"a batch has at least one sample, not {size}")
     return size
 
 

@@ -17,6 +17,9 @@ from .cuts import NEVER, Chain, Handed
 SCOPE = "sknc_step"
 _SCOPED = re.compile(rf"(?:^|/){SCOPE}(\d+)(?:_\d+)?/")
 _GRADIENT = "gradient_tape/"
+# What is so much smaller than the largest tensor may be there twice: it forbids no cut. Batch statistics of a layer
+# that is called again work in the memory of those of its first call; nothing in between could be cut.
+_SMALL = 64
 
 
 class StepNames:
@@ -102,6 +105,7 @@ def chain_of_trace(graph: OpGraph, count: int) -> Chain:
     joined: set[int] = set()
     buffers = find_buffers(graph)
     backward = [op.backward for op in graph.ops]
+    small = max((buffer.size for buffer in buffers), default=0) // _SMALL
     for buffer in buffers:
         if backward[buffer.maker]:
             continue
@@ -113,9 +117,9 @@ def chain_of_trace(graph: OpGraph, count: int) -> Chain:
         if last > made or NEVER > back > made:
             handed.append(Handed(made, last, back, buffer.size))
         for taker in buffer.taken:
-            if not backward[taker]:
+            if not backward[taker] and buffer.size > small:
                 joined.update(range(made + 1, places[taker] + 1))
-    _bursts(graph, places, [(b.maker, b.last, b.size) for b in buffers], steps)
+    _bursts(graph, places, buffers, steps)
     _forwards(places, backward, buffers, steps)
     kept = steps[:count]
     return Chain(
@@ -159,20 +163,25 @@ def _times(graph: OpGraph, places: Sequence[int], seconds: Sequence[float], step
                 steps[place].output += graph.sizes[tensor]
 
 
-def _bursts(graph: OpGraph, places: Sequence[int], spans: Sequence[tuple[int, int, int]], steps: list[_Step]) -> None:
-    """Finds the most that is held while a step's gradient is computed, besides what was saved up to that step."""
+def _bursts(graph: OpGraph, places: Sequence[int], buffers: Sequence[Buffer], steps: list[_Step]) -> None:
+    """Finds the most that is held while a step's gradient is computed, besides what was saved up to that step.
+
+    Backward passes count in the reverse order of the steps: branches may have been traced in any order.
+    """
+    order = sorted(range(len(graph.ops)), key=lambda op: -places[op] if graph.ops[op].backward else -len(steps))
+    when = {op: moment for moment, op in enumerate(order)}
     change = [0] * (len(graph.ops) + 1)
-    for maker, last, size in spans:
-        change[maker] += size
-        change[last + 1] -= size
+    for buffer in buffers:
+        change[when[buffer.maker]] += buffer.size
+        change[max(when[op] for op in (buffer.maker, *buffer.readers)) + 1] -= buffer.size
     saved = [0]
     for step in steps:
         saved.append(saved[-1] + step.saved)
     live = 0
-    for number, op in enumerate(graph.ops):
-        live += change[number]
+    for moment, number in enumerate(order):
+        live += change[moment]
         step = steps[places[number]]
-        if op.backward:
+        if graph.ops[number].backward:
             step.burst = max(step.burst, live - saved[places[number] + 1])
 
 

@@ -118,6 +118,7 @@ class FlatGraph:
         outputs: keys of its flattened outputs.
         steps: in an order in which they can run.
         specs: the symbolic tensor of each key.
+        measured: bytes of tensors as they were traced, by key.
     """
 
     model: Any
@@ -125,6 +126,7 @@ class FlatGraph:
     outputs: tuple[int, ...] = ()
     steps: list[Step] = field(default_factory=list)
     specs: dict[int, Any] = field(default_factory=dict)
+    measured: dict[int, int] = field(default_factory=dict)
 
     def key(self, symbol: Any) -> int:
         """Returns a new key for a symbolic tensor.
@@ -137,13 +139,15 @@ class FlatGraph:
         return number
 
     def size(self, key: int, batch: int) -> int:
-        """Returns the bytes of a tensor; axes of unknown length count as the batch does, once.
+        """Returns the bytes of a tensor; axes of unknown length count as the batch does, unless it was measured.
 
         Args:
             key: the tensor.
             batch: samples in a batch.
         """
         symbol = self.specs[key]
+        if key in self.measured and any(size is None for size in symbol.shape[1:]):
+            return self.measured[key]
         shape = [batch if size is None else int(size) for size in symbol.shape]
         name = keras().backend.standardize_dtype(symbol.dtype)
         return prod(shape) * _width(name)
@@ -203,9 +207,17 @@ def _openable(node: Any, around: Any) -> Any:
         and getattr(model, "_remat_mode", None) is None
         and getattr(model, "quantization_mode", None) is None
         and len(arguments.args) == 1
-        and all(name in _CONTEXT_FREE and isinstance(value, bool | None) for name, value in arguments.kwargs.items())
+        and all(
+            _unmasked(name, value) or (name in _CONTEXT_FREE and isinstance(value, bool | None))
+            for name, value in arguments.kwargs.items()
+        )
     )
     return inner if plain else None
+
+
+def _unmasked(name: str, value: Any) -> bool:
+    """Whether an argument is the mask that Keras adds to every call, and says that there is none."""
+    return name == "mask" and all(mask is None for mask in keras().tree.flatten(value))
 
 
 def _open(graph: FlatGraph, node: Any, inner: Any, keys: dict[int, int], nest: Nest | None, prefix: str) -> None:
@@ -215,6 +227,7 @@ def _open(graph: FlatGraph, node: Any, inner: Any, keys: dict[int, int], nest: N
     name = f"{prefix}{model.name}"
     symbols = tuple(inner.inputs)
     graph.steps.append(Step(name, model, node.arguments, reads, tuple(made.values()), symbols, nest, enters=True))
-    _walk(graph, inner, made, Nest(model, dict(node.arguments.kwargs), nest), f"{name}/")
+    kwargs = {name: value for name, value in node.arguments.kwargs.items() if name in _CONTEXT_FREE}
+    _walk(graph, inner, made, Nest(model, kwargs, nest), f"{name}/")
     for outside, inside in zip(node.outputs, inner.outputs, strict=True):
         keys[id(outside)] = made[id(inside)]

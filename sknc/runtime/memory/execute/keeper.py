@@ -8,6 +8,7 @@ there.
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,9 +16,10 @@ from typing import Any
 from ...artifacts import write_json
 from ...notes import tell
 from ..errors import InfeasibleBudget, PlanError
-from ..feeds import feed_of, resident_bytes
+from ..feeds import feed_of, resident_bytes, symbols
 from ..optimizers import optimizer_name
-from ..units import format_size, parse_size
+from ..tracing import says_shapes
+from ..units import batch_of, budget_of, format_size
 from .choose import Chooser
 from .flatten import FlatGraph, flatten
 from .moving import Moved
@@ -27,6 +29,7 @@ from .pools import Pools
 from .predicting import Predictor, allocator_in_use, fingerprint
 from .room import forget_shortage, last_shortage
 from .runner import Runner, as_plain
+from .shapes import build, described, needed
 from .spill import StepStart
 from .watching import Guarded, program_block, watched
 
@@ -43,12 +46,13 @@ def fit_in_memory(
     plan: Plan | str | os.PathLike[str] | None = None,
     host_budget: int | str | None = None,
     host: str | None = None,
+    input_shape: Sequence[int] | None = None,
 ) -> Any:
     """Makes a model train inside a memory budget, with the same gradients.
 
     Args:
-        model: a built functional or Sequential keras.Model, compiled or not. Any other model is taken when it
-            fits as it is.
+        model: a functional or Sequential keras.Model, compiled or not. Any other model is taken when it fits as it
+            is. One that does not say the shapes of its inputs is planned when `fit` says them.
         budget: bytes, or a size as text ("8GiB"), that the training may hold on its device.
         batch_size: samples in a batch; what `fit` is called with counts.
         spill: whether parts may be written to disk and read again where recomputing alone does not do.
@@ -58,6 +62,7 @@ def fit_in_memory(
         host_budget: what parts may hold in the host's memory meanwhile, where the model trains on a GPU; all of it
             when left out, nothing with 0.
         host: another device whose memory is used instead of that of a GPU's host, such as "CPU:1".
+        input_shape: the shape of one sample of the model's one input, where neither the model nor the data say it.
 
     Returns:
         The same model. `fit`, `train_on_batch`, `evaluate`, `predict`, `save` and the like are used as before;
@@ -73,18 +78,15 @@ def fit_in_memory(
         >>> model.compile("adam", "mse")  # doctest: +SKIP
         >>> model.fit(x, y, batch_size=64)  # doctest: +SKIP
     """
-    size = parse_size(budget) if isinstance(budget, str) else int(budget)
-    if size <= 0:
-        raise PlanError(f"a budget must be above zero, not {budget}")
-    if not getattr(model, "built", False):
-        raise PlanError(
-            f"the model '{model.name}' is not built, so nobody knows what it holds; "
-            "start it with keras.Input(...), or call model.build(...) first"
-        )
+    size, batch = budget_of(budget), batch_of(batch_size)
     release(model)
-    keeper = Keeper(model, size, batch_size, Pools(spill, spill_folder, host_budget, host))
+    keeper = Keeper(model, size, batch, Pools(spill, spill_folder, host_budget, host))
+    keeper.shape = None if input_shape is None else tuple(input_shape)
     keeper.ready = read_plan(Path(plan)) if isinstance(plan, str | os.PathLike) else plan
-    keeper.settle()
+    if keeper.can_settle():
+        keeper.settle()
+    else:
+        tell(f"{model.name} does not say the shapes of its inputs: its training is planned when fit says them")
     keeper.take_over()
     return model
 
@@ -116,13 +118,12 @@ def release(model: Any) -> Any:
 
 
 def plan_of(model: Any) -> Plan | None:
-    """Returns the plan that a model's training obeys, None where it has none.
+    """Returns the plan that a model's training obeys, None where it has none, or none yet.
 
     Args:
         model: what `fit_in_memory` returned.
     """
-    keeper = keeper_of(model)
-    return keeper.plan if keeper is not None else None
+    return getattr(keeper_of(model), "plan", None)
 
 
 def moved_by(model: Any) -> Moved | None:
@@ -178,6 +179,7 @@ class Keeper:
         self.resident = 0
         self.seen_data = False
         self.xla: Any = None
+        self.shape: Any = None
         self.settled_for: tuple[Any, ...] | None = None
         self.ready: Plan | None = None
 
@@ -206,6 +208,9 @@ class Keeper:
         if feed.batch is None:
             tell(f"nothing says how large the batches are; the plan is for batches of {self.batch_size}")
         self.batch_size = feed.batch or self.batch_size
+        shape = symbols(feed.x)
+        self.shape = self.shape if shape is None else shape
+        build(self.model, shape)
         self.settle()
         before = self.pools.moved()
         try:
@@ -239,6 +244,13 @@ class Keeper:
             model.train_function = Guarded(model.train_function, self)
         return made
 
+    def can_settle(self) -> bool:
+        """Says whether enough is known to plan."""
+        if self.ready is None and self.shape is None:
+            return bool(self.model.built) and says_shapes(self.model)
+        build(self.model, self.shape)
+        return bool(self.model.built)
+
     def settle(self) -> None:
         """Plans for the present optimiser, batch and data, unless that is what was planned for last.
 
@@ -249,7 +261,8 @@ class Keeper:
         if getattr(getattr(self.model, "distribute_strategy", None), "num_replicas_in_sync", 1) > 1:
             raise PlanError("a memory budget is for one device; this model trains on several at once")
         optimizer = getattr(self.model, "optimizer", None)
-        wanted = (optimizer_name(optimizer), fingerprint(self.model), self.batch_size)
+        shape = described(needed(self.model, self.shape))
+        wanted = (optimizer_name(optimizer), fingerprint(self.model), self.batch_size, shape)
         if wanted == self.settled_for and self._make_room():
             return
         graph = flatten(self.model)
@@ -295,7 +308,7 @@ class Keeper:
         return None
 
     def _chosen(self, graph: FlatGraph | None, optimizer: Any) -> Plan:
-        predictor = Predictor(self.model, self.batch_size, optimizer)
+        predictor = Predictor(self.model, self.batch_size, optimizer, shape=needed(self.model, self.shape))
         with as_plain(self.model):
             if graph is not None:
                 return Chooser(graph, predictor, self.resident, self.pools).choose(self.budget)

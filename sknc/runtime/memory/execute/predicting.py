@@ -79,6 +79,7 @@ class Predictor:
         optimizer: a keras optimiser, or None for the one that is planned with before a model is compiled.
         rule: what the optimiser does, where that is known already.
         allocator: 'default' or 'bfc'; this process's own when left out.
+        shape: of one sample, or the inputs as keras.KerasTensor, where the model does not say it.
     """
 
     def __init__(
@@ -88,8 +89,10 @@ class Predictor:
         optimizer: Any = None,
         rule: UpdateRule | None = None,
         allocator: str | None = None,
+        shape: Any = None,
     ) -> None:
         self.model = model
+        self.shape = shape
         self.batch_size = batch_size
         self.optimizer = optimizer or DEFAULT_OPTIMIZER
         self.optimizer_name = optimizer_name(optimizer)
@@ -113,7 +116,7 @@ class Predictor:
         Returns:
             Bytes that the allocator will show, a reserve included.
         """
-        return self._scheduled(trace_step(self.model, self.batch_size, host=host))
+        return self._scheduled(trace_step(self.model, self.batch_size, self.shape, host=host))
 
     def profile(self, graph: FlatGraph) -> Profile:
         """Finds out what the step without a plan holds and takes, layer by layer.
@@ -126,7 +129,7 @@ class Predictor:
         """
         scoped = _Scoped(graph)
         with obeying(scoped):
-            traced = trace_step(self.model, self.batch_size, names=StepNames())
+            traced = trace_step(self.model, self.batch_size, self.shape, names=StepNames())
         peak = self._scheduled(traced)
         chain = chain_of_trace(traced.graph, len(graph.steps))
         base = traced.parameters + traced.trained * self.rule.slots + traced.inputs
@@ -173,5 +176,11 @@ class _Scoped(Runner):
             before = len(operations())
             with tf.name_scope(f"{SCOPE}{place}"):
                 step.run(values, context)
+            shapes = {key: values[key].shape for key in step.makes if isinstance(values[key], tf.Tensor)}
+            self.graph.measured.update(
+                (key, shape.num_elements() * values[key].dtype.size)
+                for key, shape in shapes.items()
+                if shape.is_fully_defined()
+            )
             if any(impure(operation) for operation in operations()[before:]):
                 self.impure.add(place)

@@ -1,0 +1,63 @@
+"""Models that do not say what they are fed with, until data or the user do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...frameworks import keras
+from ..errors import PlanError
+from ..tracing import says_shapes
+
+
+def build(model: Any, inputs: Any) -> None:
+    """Builds a model that is not built, as `fit` would.
+
+    Args:
+        model: a keras.Model.
+        inputs: the shape of one sample, or keras.KerasTensors; None does nothing.
+
+    Raises:
+        PlanError: it cannot be built so.
+    """
+    if model.built or inputs is None:
+        return
+    if not all(isinstance(spec, keras().KerasTensor) for spec in keras().tree.flatten(inputs)):
+        inputs = keras().KerasTensor((None, *inputs), dtype=model.input_dtype)
+    try:
+        if isinstance(model, keras().Sequential):
+            model.build(keras().tree.flatten(inputs)[0].shape)
+        else:
+            model(inputs)
+    except Exception as error:  # the user's code, or Keras's on it
+        said = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
+        raise PlanError(
+            f"what '{model.name}' holds is not known, as it cannot be built by calling it: {said}"
+        ) from error
+
+
+def described(inputs: Any) -> tuple[Any, ...]:
+    """Returns shapes as they can be compared.
+
+    Args:
+        inputs: the shape of one sample, keras.KerasTensors, or None.
+    """
+    parts = keras().tree.flatten(inputs)
+    return tuple((tuple(part.shape), part.dtype) if hasattr(part, "shape") else part for part in parts)
+
+
+def needed(model: Any, inputs: Any) -> Any:
+    """Returns what a model does not say of its inputs by itself, None where it says all.
+
+    Args:
+        model: a keras.Model.
+        inputs: the shape of one sample, keras.KerasTensors, or None, as far as they are known.
+
+    Raises:
+        PlanError: it is not built.
+    """
+    if not model.built:
+        raise PlanError(
+            f"the model '{model.name}' is not built, so nobody knows what it holds; start it with keras.Input(...), or "
+            "give input_shape=..."
+        )
+    return None if says_shapes(model) else inputs
