@@ -17,12 +17,16 @@ import tensorflow as tf
 from .errors import PlanError
 from .execute.internals import bypass
 from .grappler import optimized
+from .loops import LOOPS, says_its_turns
 from .losses import own_training, traced_loss
 from .opgraph import GRADIENT, NOT_A_SLOT, OpGraph, UpdateOp, UpdateRule
 from .tfgraph import GATES, LayerNames, needed_ops, op_graph, tensor_bytes
 from .tfrules import SHARING
 
 _RULE_SHAPE = (3, 5)
+# This is told by `fit_in_memory` and `plan_memory` as well as by the command.
+_CALLED = "call it once on a batch before, or give --input-shape to sknc memplan"
+_FIXED = "make it with fixed sizes, or give --input-shape to sknc memplan"
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +73,7 @@ def input_structure(model: Any, shape: Any = None) -> Any:
             return shape
         asked = len(keras.tree.flatten(structure)) if structure is not None else 1
         if asked > 1:
-            raise PlanError(f"the model '{model.name}' has {asked} inputs, and --input-shape says the shape of one")
+            raise PlanError(f"the model '{model.name}' has {asked} inputs, and an input shape says that of one")
         dtype = keras.tree.flatten(structure)[0].dtype if structure is not None else keras.backend.floatx()
         return keras.KerasTensor((None, *shape), dtype=dtype)
     if structure is None:
@@ -81,10 +85,10 @@ def input_structure(model: Any, shape: Any = None) -> Any:
         )
     specs = keras.tree.flatten(structure)
     if not specs:
-        raise PlanError(f"the model '{model.name}' does not say the shape of its input; give --input-shape")
+        raise PlanError(f"the model '{model.name}' does not say the shape of its input; {_CALLED}")
     for spec in specs:
         if any(size is None for size in spec.shape[1:]):
-            raise PlanError(f"the input of '{model.name}' has the shape {spec.shape}; give --input-shape")
+            raise PlanError(f"the input of '{model.name}' has the shape {spec.shape}; {_FIXED}")
     return structure[0] if isinstance(structure, list) and len(structure) == 1 else structure
 
 
@@ -186,9 +190,21 @@ def _trace(model: Any, batch: int, structure: Any, names: Any, host: str) -> Tra
         sum(map(tensor_bytes, (*stand_ins.values(), *outside))),
         sum(map(tensor_bytes, weights)),
         sum(map(tensor_bytes, batch_tensors)),
-        (*own_training(model), *notes),
+        (*own_training(model), *notes, *_loop_notes(graph.get_operations(), names)),
         frozenset(place for place, gradient in enumerate(gradients) if isinstance(gradient, tf.IndexedSlices)),
     )
+
+
+def _loop_notes(ops: Sequence[Any], names: Any) -> list[str]:
+    """What to say about loops whose number of turns nothing tells."""
+    endless = [op.name for op in ops if op.type in LOOPS and not says_its_turns(op)]
+    scopes = dict.fromkeys(names.call(name)[0] for name in endless)
+    places = [names.titles().get(scope, scope) for scope in scopes]
+    return [
+        f"a loop {f'in {place}' if place else 'outside of layers'} does not say how often it turns "
+        "(tf.while_loop takes maximum_iterations); one turn was counted"
+        for place in places
+    ]
 
 
 def brief(error: BaseException) -> str:
