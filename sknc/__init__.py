@@ -54,14 +54,14 @@ def split(
     return split_script(path, submodels=submodels, output=output, classes=classes, compose=compose, budget=budget)
 
 
-def plan_memory(model: Any, batch_size: int = 32, budget: int | str | None = None, optimizer: Any = "adam") -> Any:
+def plan_memory(model: Any, batch_size: int = 32, budget: int | str | None = None, optimizer: Any = None) -> Any:
     """Tell what one training step of a model will hold, and plan for a budget; nothing is computed.
 
     Args:
         model: a keras.Model, compiled or not.
         batch_size: samples in a batch.
         budget: bytes of the device, or text such as "8GiB"; None plans nothing.
-        optimizer: a Keras optimizer or its name; None takes the one that the model was compiled with.
+        optimizer: a Keras optimizer or its name; None takes the one that the model was compiled with, else Adam.
 
     Returns:
         The object of `sknc memplan --format json`; its "plan" is there with a budget.
