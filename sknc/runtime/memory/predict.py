@@ -13,9 +13,9 @@ WARM_UP = 2
 # Operations imitated by one prediction, at most; a large graph gets fewer draws.
 OPERATIONS = 120_000
 FEWEST_DRAWS, MOST_DRAWS = 10, 40
-# The largest of ten steps is what people see: one draw in twenty may be larger. And what is added for what no draw
-# shows.
+# Of a hundred drawn peaks, 95 are no larger than what the reserve leaves room for.
 QUANTILE = 0.95
+# What the imitation misses: this part of the peak is added besides.
 MARGIN = 0.03
 
 
@@ -25,7 +25,7 @@ class Prediction:
 
     Attributes:
         scheduled: the peak when operations last as long as they should.
-        reserve: what the largest of ten drawn peaks will mostly add, with a margin.
+        reserve: what most drawn peaks (QUANTILE of them) add at most, and MARGIN besides.
         low: the smallest of the drawn peaks.
         high: the largest of the drawn peaks.
         held: bytes in use before the first step.
