@@ -39,8 +39,10 @@ def test_gradients_weights_and_state_are_those_of_plain_keras(rows: list[dict[st
     assert mine
     for row in mine:
         assert row["segments"] >= 2
-        assert row["again"] >= 1, "something was run a second time"
-        assert (row["bytes"] > 0) == row["mode"].startswith(("spill", "offload")), row
+        assert row["again"] >= 3, "a whole segment was run a second time"
+        # The first segment reads the batch, which stays where it is.
+        moves = row["mode"].startswith(("spill", "offload")) and row["segments"] > 2
+        assert (row["bytes"] > 0) == moves, row
         assert row["gradient"] > 1e-3, "there was something to compare"
         # Part by part, shared layers have more sums of their own. How far sums are off depends on the CPU's kernels.
         rounded = name in ROUNDED or row["mode"] == "nested"
