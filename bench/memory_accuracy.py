@@ -111,7 +111,9 @@ def run_child(row: dict[str, Any]) -> Any:
     command = [sys.executable, __file__, "child", json.dumps(row)]
     ended = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     if ended.returncode:
-        print(f"{row['name']}: {ended.stderr.strip().splitlines()[-1]}", file=sys.stderr)
+        # A child that was killed says nothing.
+        said = ended.stderr.strip().splitlines() or [f"its process ended with {ended.returncode}"]
+        print(f"{row['name']}: {said[-1]}", file=sys.stderr)
         return None
     return json.loads(ended.stdout.strip().splitlines()[-1])
 

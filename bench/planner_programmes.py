@@ -141,7 +141,7 @@ class Optimum:
 
     def __init__(self, graph: StepGraph, machine: Machine, budget: int) -> None:
         self.graph, self.machine, self.budget = graph, machine, budget
-        self.masks = Masks(graph, machine, dict.fromkeys(range(len(graph.tensors)), HOST), {})
+        self.masks = Masks(graph, machine, dict.fromkeys(range(len(graph.tensors)), HOST))
         self.columns: dict[tuple[str, int, int, int], int] = {}
         self.rows: list[tuple[dict[int, float], float, float]] = []
         self.cost: dict[int, float] = {}

@@ -28,6 +28,8 @@ _ONEDNN = "TF_ENABLE_ONEDNN_OPTS"
 # TensorFlow alone takes a minute to start on a machine that is busy with other things.
 _SECONDS = 300.0
 _AT_ONCE = 3
+_BUSY = "try again when the machine has less to do; a device that hangs can be left out with CUDA_VISIBLE_DEVICES=-1"
+_BACKEND = "tensorflow"
 # A step that holds less than this share of the other one's memory holds less.
 _LESS = 0.9
 _PAYLOAD = bytes(range(256)) * 4096
@@ -117,7 +119,7 @@ def _probe(name: str, folder: Path, more: Mapping[str, str] | None = None) -> An
     try:
         done = subprocess.run(command, env=environment, capture_output=True, timeout=_SECONDS, check=False)
     except subprocess.TimeoutExpired:
-        return {"failed": f"no answer within {_SECONDS:.0f} s"}
+        return {"failed": f"no answer within {_SECONDS:.0f} s", "hint": _BUSY}
     try:
         answer: Answer = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -165,12 +167,26 @@ def _spill(base: Path) -> Check:
     return Check("spill folder", "works" if same else "broken", f"{base}: {free:,} bytes free")
 
 
+def _chosen_backend() -> str:
+    """What Keras is told to compute with, by its own rules: another one may fail before it can be asked."""
+    if os.environ.get("KERAS_BACKEND"):
+        return os.environ["KERAS_BACKEND"]
+    home = os.environ.get("KERAS_HOME")
+    try:
+        path = Path(home) if home else Path.home() / ".keras"
+        return str(json.loads((path / "keras.json").read_text(encoding="utf-8"))["backend"])
+    except (OSError, ValueError, KeyError, TypeError, RuntimeError):
+        return _BACKEND
+
+
 def _training(said: Answer) -> Check:
-    if "failed" in said:
-        return Check("training", "broken", str(said["failed"]), "reinstall: python -m pip install 'sknc[cpu]'")
-    if said["backend"] != "tensorflow":
+    backend = said.get("backend") or _chosen_backend()
+    if backend != _BACKEND:
         hint = "unset KERAS_BACKEND, and the backend in keras.json"
-        return Check("training", "broken", f"Keras computes with {said['backend']}, not with TensorFlow", hint)
+        return Check("training", "broken", f"Keras computes with {backend}, not with TensorFlow", hint)
+    if "failed" in said:
+        hint = str(said.get("hint") or "reinstall: python -m pip install 'sknc[cpu]'")
+        return Check("training", "broken", str(said["failed"]), hint)
     return Check("training", "works", "a step of a small network ran")
 
 

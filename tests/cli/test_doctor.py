@@ -86,6 +86,27 @@ def test_what_was_seen_decides(checks: list[Any], states: list[str]) -> None:
     assert [check.state for check in checks] == states
 
 
+def test_a_probe_that_hangs_is_no_reason_to_reinstall(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor, "_SECONDS", 0.01)
+    found = doctor._training(doctor._probe("training", tmp_path))
+    assert (found.state, found.hint.partition(";")[0]) == ("broken", "try again when the machine has less to do")
+
+
+@pytest.mark.parametrize("by_file", [False, True])
+def test_another_backend_is_told_though_it_cannot_be_imported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, by_file: bool
+) -> None:
+    monkeypatch.setenv("KERAS_HOME", str(tmp_path))
+    if by_file:
+        monkeypatch.delenv("KERAS_BACKEND", raising=False)
+        (tmp_path / "keras.json").write_text('{"backend": "jax"}', encoding="utf-8")
+    else:
+        monkeypatch.setenv("KERAS_BACKEND", "jax")
+    found = doctor._training({"failed": "ModuleNotFoundError: No module named 'jax'"})
+    assert found.found == "Keras computes with jax, not with TensorFlow"
+    assert "KERAS_BACKEND" in found.hint
+
+
 def test_statistics_that_only_onednn_has_are_told() -> None:
     found = doctor._statistics({"statistics": False}, {"peaks": [2, 1]})
     assert (found.state, found.hint) == ("none", "set TF_ENABLE_ONEDNN_OPTS=1 to see peaks")

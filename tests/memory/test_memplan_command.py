@@ -147,6 +147,7 @@ def test_reports_go_to_files(capsys: pytest.CaptureFixture[str], tmp_path: Path)
         (["paper:alexnet", "--batch", "1", "--budget", "-4GiB"], "is no size"),
         (["paper:alexnet", "--batch", "1", "--budget", "0"], "above zero"),
         (["paper:alexnet", "--batch", "1", "--fail-over", "many"], "is no size"),
+        (["paper:alexnet", "--batch", "1", "--budget", "9" * 400], "is more than any machine has"),
         (["paper:alexnet", "--batch", "1", "--optimizer", "magic"], "no optimizer 'magic'"),
         (["paper:alexnet", "--batch", "1", "--max-batch"], "--max-batch needs"),
         (["paper:alexnet", "--batch", "1", "--host-budget", "1GiB"], "plans nothing"),

@@ -89,13 +89,6 @@ def test_a_machine_that_moves_fast_moves_and_one_that_computes_fast_computes() -
     assert HOST not in computer.plan(budget).trial.schedule.actions
 
 
-def test_actions_can_be_forbidden() -> None:
-    graph = unroll(paper_network("alexnet"), 200)
-    only = {tensor: frozenset({HOST}) for tensor in range(len(graph.tensors))}
-    planner = Planner(graph, host=PLENTY, only=only)
-    assert set(planner.plan(planner.smallest).trial.schedule.actions) == {KEEP, HOST}
-
-
 def test_a_plan_is_read_back_from_its_json() -> None:
     graph = unroll(paper_network("alexnet"), 200)
     planner = Planner(graph, host=PLENTY)

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import itertools
+import json
 import random
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,11 +14,13 @@ import keras
 import pytest
 import tensorflow as tf
 
+import sknc
 from sknc.runtime.memory.analysis import report
 from sknc.runtime.memory.bfc import Pool
 from sknc.runtime.memory.errors import PlanError, StuckStep
 from sknc.runtime.memory.executor import BUSY, CROWDED, Executor
 from sknc.runtime.memory.loops import LOOPS
+from sknc.runtime.memory.opbuffers import Buffer
 from sknc.runtime.memory.opgraph import Op, OpGraph, with_updates
 from sknc.runtime.memory.oplayers import layer_graph, most_at_once
 from sknc.runtime.memory.planner import Budgets
@@ -27,6 +32,19 @@ from sknc.runtime.memory.tracing import trace_step, update_rule
 from . import keras_models
 
 MIB = 2**20
+# Makes tensors of some sizes and forgets others; prints what the allocator shows after each.
+ALLOCATE = """
+import json, sys
+import tensorflow as tf
+held, shown = {}, []
+for number, size in json.loads(sys.argv[1]):
+    if size:
+        held[number] = tf.fill([size // 4], 1.0)
+    else:
+        del held[number]
+    shown.append(tf.config.experimental.get_memory_info("CPU:0")["current"])
+print(json.dumps(shown))
+"""
 
 
 def in_use() -> int:
@@ -35,18 +53,24 @@ def in_use() -> int:
 
 class TestPool:
     def test_chunks_are_handed_out_as_tensorflow_hands_them_out(self) -> None:
-        """The same requests to TensorFlow and to the imitation, each after a fresh large region was taken."""
-        sizes = [300_000, 1_048_576, 3 * MIB, 2 * MIB, 262_144, 262_140, 64]
-        pool = Pool(ALLOCATORS["default"])
-        for size in sizes:
-            before = in_use()
-            tensor = tf.fill([size // 4], 1.0)
-            took = in_use() - before
-            handle = pool.allocate(size)
-            assert took == 0 if size < 256 * 1024 else took >= size
-            assert (pool.in_use == 0) == (size < 256 * 1024)
-            pool.free(handle)
-            del tensor
+        """The same requests to a fresh TensorFlow and to the imitation, which show the same after each of them."""
+        rng = random.Random(1)
+        sizes = (64, 262_140, 262_144, 300_000, MIB, 1_500_000, 2 * MIB, 3 * MIB, 5 * MIB)
+        pool, held, events, shown = Pool(ALLOCATORS["default"]), {}, [], []
+        for number in range(60):
+            if held and rng.random() < 0.4:
+                gone = rng.choice(list(held))
+                pool.free(held.pop(gone))
+                events.append((gone, 0))
+            else:
+                size = rng.choice(sizes)
+                held[number] = pool.allocate(size)
+                events.append((number, size))
+            shown.append(pool.in_use)
+        command = [sys.executable, "-c", ALLOCATE, json.dumps(events)]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+        assert done.returncode == 0, done.stderr[-2000:]
+        assert json.loads(done.stdout.splitlines()[-1]) == shown
 
     def test_a_chunk_of_less_than_twice_the_size_is_handed_out_whole(self) -> None:
         pool = Pool(ALLOCATORS["bfc"])
@@ -222,6 +246,8 @@ class TestTrace:
 
     def test_scratch_is_the_most_at_once(self) -> None:
         assert most_at_once([]) == 0
+        # The first ends where the third begins: what an operation reads is there while it makes its own.
+        assert most_at_once([Buffer(4, 0, 2), Buffer(3, 1, 1), Buffer(5, 2, 3), Buffer(1, 3, 4)]) == 9
 
 
 def report_peak(graph: object) -> int:
@@ -291,7 +317,7 @@ def test_plan_memory_plans_a_model_at_hand() -> None:
 
     model = keras_models.residual()
     model.compile("sgd", "sparse_categorical_crossentropy")
-    plain = plan_memory(model, batch_size=16)
+    plain = sknc.plan_memory(model, batch_size=16)
     assert (plain["optimizer"].lower(), plain["optimizer_bytes"]) == ("sgd", 0)
     planned = plan_memory(model, 16, budget=plain["predicted_peak"] * 3 // 4)
     assert planned["plan"]["feasible"]

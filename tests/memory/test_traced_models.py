@@ -162,7 +162,7 @@ def test_loss_scaling_is_traced() -> None:
 @pytest.mark.parametrize(
     ("model", "shape", "said"),
     [
-        (Plain, None, "does not say the shape of its input; give --input-shape"),
+        (Plain, None, "does not say the shape of its input; call it once on a batch before, or give --input-shape"),
         (Nothing, (3,), "the training step of 'nothing[_0-9]*' cannot be traced"),
         (Pair, (3,), "the training step of 'pair[_0-9]*' cannot be traced: [A-Za-z]+: [^\n]*symbolic"),
     ],
@@ -178,7 +178,7 @@ def test_what_cannot_be_traced_is_one_message(model: Callable[[], Any], shape: t
 def test_several_inputs_are_not_said_by_one_shape() -> None:
     inputs = [keras.Input((None,)), keras.Input((None,))]
     model = keras.Model(inputs, layers.Add()(inputs), name="both")
-    with pytest.raises(PlanError, match="has 2 inputs, and --input-shape says the shape of one"):
+    with pytest.raises(PlanError, match="has 2 inputs, and an input shape says that of one"):
         input_structure(model, (3,))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import keras
+import pytest
 import tensorflow as tf
 
 from sknc.runtime.memory.tracing import trace_step
@@ -44,3 +45,30 @@ def test_what_is_computed_from_constants_is() -> None:
     found = sizes(Table())
     assert "Sqrt" not in found
     assert "Fill" not in found
+
+
+class Doubling(keras.layers.Layer):
+    """Goes on until it is done, or for so many turns."""
+
+    def __init__(self, most: int | None = None) -> None:
+        super().__init__()
+        self.most = most
+
+    def call(self, inputs: Any) -> Any:
+        def again(value: Any) -> Any:
+            return tf.reduce_max(value) < 1000.0
+
+        return tf.while_loop(again, lambda value: (value * 2.0,), (inputs,), maximum_iterations=self.most)[0]
+
+
+@pytest.mark.parametrize(("most", "told"), [(None, True), (7, False)])
+def test_a_loop_that_does_not_say_how_often_it_turns_is_told(most: int | None, told: bool) -> None:
+    inputs = keras.Input((8,))
+    notes = trace_step(keras.Model(inputs, keras.layers.Dense(1)(Doubling(most)(inputs))), 4).notes
+    said = [note for note in notes if "does not say how often it turns" in note]
+    assert len(said) == told
+    assert all("a loop in doubling" in note for note in said)
+
+
+def test_recurrent_layers_say_how_often_they_turn() -> None:
+    assert not trace_step(keras.Sequential([keras.Input((12, 8)), keras.layers.GRU(4), keras.layers.Dense(1)]), 4).notes

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import json
 import sys
+from collections import Counter
 from typing import Any
 
 import keras
 import numpy as np
 import tensorflow as tf
 
-from sknc.runtime.memory.execute.flatten import flatten
+from sknc.runtime.memory.execute.flatten import Step, flatten
 from sknc.runtime.memory.execute.host import HostPool
 from sknc.runtime.memory.execute.plans import MOVING
 from sknc.runtime.memory.execute.runner import Runner
@@ -21,6 +22,8 @@ from sknc.runtime.memory.execute.spill import DiskPool
 from tests.memory_runtime.nets import NETS
 
 STEPS = 5
+# How often each step of a flat graph was run, by its identity.
+RUNS: Counter[int] = Counter()
 
 
 class Recording(keras.optimizers.SGD):
@@ -35,8 +38,21 @@ class Recording(keras.optimizers.SGD):
         super().update_step(gradient, variable, learning_rate)
 
 
-def in_pieces(model: Any, mode: str, pools: Any) -> int:
-    """Makes a model run in segments of three steps, all but the last one as the mode says."""
+def count_runs() -> None:
+    """Counts from now on how often each step is run."""
+    run = Step.run
+
+    def counting(step: Step, values: Any, given: Any) -> None:
+        RUNS[id(step)] += 1
+        run(step, values, given)
+
+    Step.run = counting  # type: ignore[method-assign]
+
+
+def in_pieces(model: Any, mode: str, pools: Any) -> list[int]:
+    """Makes a model run in segments of three steps, all but the last one as the mode says; the segments' sizes."""
+    # Steps of the networks before are gone, and others may have their identities.
+    RUNS.clear()
     ahead = mode.endswith("+")
     mode = mode.removesuffix("+")
     graph = flatten(model)
@@ -51,14 +67,27 @@ def in_pieces(model: Any, mode: str, pools: Any) -> int:
         parts = [(2, 2, 1) if size == 5 else () for size in sizes]
     used = {mode: pools[mode]} if mode in MOVING else None
     model.call = Runner(graph, sizes, [mode] * (len(sizes) - 1) + ["keep"], used, parts, kept, ahead)
-    return len(sizes)
+    return sizes
+
+
+def run_again(model: Any, sizes: list[int]) -> int:
+    """Counts the steps that were run more often than those of the last segment, which is kept."""
+    counts = [RUNS[id(step)] for step in model.call.graph.steps]
+    once = min(counts[-sizes[-1] :])
+    assert once, "the last segment was run"
+    return sum(count > once for count in counts)
+
+
+def moved(pools: Any) -> int:
+    """Counts the bytes that were put away and fetched so far."""
+    return sum(pool.counts.moved().bytes for pool in (pools or {}).values())
 
 
 def trained(name: str, mode: str, pools: Any) -> dict[str, Any]:
     """Trains a network and returns everything that training left behind."""
     keras.utils.set_random_seed(7)
     model, x, y, loss = NETS[name]()
-    segments = in_pieces(model, mode, pools) if mode != "plain" else 0
+    before, sizes = moved(pools), in_pieces(model, mode, pools) if mode != "plain" else []
     optimizer = Recording(0.05, momentum=0.9)
     model.compile(optimizer, loss, jit_compile=False)
     gradients, losses = [], []
@@ -67,7 +96,9 @@ def trained(name: str, mode: str, pools: Any) -> dict[str, Any]:
         gradients.append([np.asarray(tf.cast(seen, "float32")) for seen in optimizer.seen])
     metrics = [v.numpy() for layer in model._flatten_layers(include_self=False) for v in layer.metrics_variables]
     return {
-        "segments": segments,
+        "segments": len(sizes),
+        "again": run_again(model, sizes) if sizes else 0,
+        "bytes": moved(pools) - before,
         "losses": losses,
         "gradients": [value for row in gradients for value in row],
         "weights": [np.asarray(v.numpy(), dtype="float32") for v in model.trainable_variables],
@@ -86,6 +117,7 @@ def main(names: list[str]) -> None:
     tf.config.experimental.enable_op_determinism()
     cpu = tf.config.list_physical_devices("CPU")[0]
     tf.config.set_logical_device_configuration(cpu, [tf.config.LogicalDeviceConfiguration()] * 2)
+    count_runs()
     pools = {"spill": DiskPool(), "offload": HostPool("/device:CPU:1")}
     for number, name in enumerate(names):
         plain = trained(name, "plain", None)
@@ -94,11 +126,11 @@ def main(names: list[str]) -> None:
         more = {0: ["spill"], 1: ["nested", "offload+"], 2: ["spill+", "kept"], 3: ["offload", "kept"]}
         for mode in ("recompute", *more[number % 4]):
             ours = trained(name, mode, pools)
-            moved = float(max(np.max(np.abs(g)) for g in plain["gradients"]))
-            differences = {key: largest(plain[key], ours[key]) for key in plain if key != "segments"}
-            print(
-                json.dumps({"net": name, "mode": mode, "segments": ours["segments"], "gradient": moved, **differences})
-            )
+            gradient = float(max(np.max(np.abs(g)) for g in plain["gradients"]))
+            counted = ("segments", "again", "bytes")
+            differences = {key: largest(plain[key], ours[key]) for key in plain if key not in counted}
+            row = {"net": name, "mode": mode, "gradient": gradient, **{key: ours[key] for key in counted}}
+            print(json.dumps({**row, **differences}))
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from sknc.runtime.memory.execute.cuts import NEVER, Chain, Handed, Piece, Way, places
+from sknc.runtime.memory.execute.cuts import Chain, Handed, Piece, Way, places
 from sknc.runtime.memory.execute.cutter import Cutter
 from sknc.runtime.memory.execute.plans import KEEP, RECOMPUTE, SPILL
 
@@ -76,7 +76,7 @@ def test_no_cut_where_a_step_works_in_the_memory_of_another() -> None:
     assert places(net, frozenset({1})) == [0, 1, 2, 3, 4]
 
 
-@pytest.mark.parametrize("most", [9, 11, 14, 17, 22])
+@pytest.mark.parametrize("most", [11, 12, 13, 14, 18, 19])
 def test_nothing_else_takes_less_time(most: int) -> None:
     net = chain([3, 1, 2, 5, 1, 3, 4], {0: 4, 2: 6}, [1.0, 4.0, 1.0, 2.0, 1.0, 3.0, 1.0])
     count = len(net.saved)
@@ -90,7 +90,7 @@ def test_nothing_else_takes_less_time(most: int) -> None:
             if held(net, Way(tuple(made), 0, spent)) <= most:
                 best = min(best, spent) if best is not None else spent
     way = Cutter(net).best(most)
-    assert (way is None) == (best is None)
+    assert (way is None) == (best is None) == (most < 12)
     if way is not None and best is not None:
         assert held(net, way) <= most
         # Each segment is charged a little besides.
@@ -119,8 +119,8 @@ def test_more_room_never_takes_longer() -> None:
 def test_the_places_of_a_long_network_are_few_and_its_smallest_way_grows_slowly() -> None:
     assert len(places(chain([1] * 10_000))) <= 1002
     small, large = (Cutter(chain([100] * count)).smallest() for count in (50, 200))
-    assert large < 2.5 * small
-    assert large < NEVER
+    # Four times as long takes twice as much; with everything kept these are 5,000 and 20,000.
+    assert small < 1250 and large < 2.5 * small
 
 
 def test_places_that_are_needed_stay_however_many_they_are() -> None:

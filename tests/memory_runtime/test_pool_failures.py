@@ -7,6 +7,7 @@ import functools
 import signal
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import keras
 import pytest
 
 from sknc.runtime.errors import ProgramError
+from sknc.runtime.memory.execute import spill
 from sknc.runtime.memory.execute.spill import PREFIX, DiskPool
 from tests.memory_runtime.nets import BATCH
 from tests.memory_runtime.pieces import ACTIVATION, batches, planned, small_disk, small_files
@@ -110,6 +112,38 @@ def test_a_training_that_is_stopped_from_outside(tmp_path: Path, how: signal.Sig
     other.close()
     DiskPool(tmp_path).close()
     assert not list(tmp_path.iterdir())
+
+
+def test_what_was_killed_before_its_folder_had_a_name_is_removed(tmp_path: Path) -> None:
+    for name, locked in ((f".new-{PREFIX}empty", False), (f".new-{PREFIX}unlocked", True)):
+        (tmp_path / name).mkdir()
+        if locked:
+            (tmp_path / name / "lock").touch()
+    (tmp_path / f".new-{PREFIX}alive").mkdir()
+    alive = spill._lock(tmp_path / f".new-{PREFIX}alive" / "lock")
+    assert alive is not None
+    pool = DiskPool(tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} == {pool.folder.name, f".new-{PREFIX}alive"}
+    pool.close()
+    alive.close()
+
+
+def test_a_folder_that_another_process_took_for_a_dead_ones_is_made_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make, made = tempfile.mkdtemp, []
+
+    def taken(**options: Any) -> str:
+        made.append(make(**options))
+        if len(made) == 1:
+            assert [path.name for path in spill.remove_stale(tmp_path)] == [Path(made[0]).name]
+        return made[-1]
+
+    monkeypatch.setattr(tempfile, "mkdtemp", taken)
+    pool = DiskPool(tmp_path)
+    assert len(made) == 2
+    assert list(tmp_path.iterdir()) == [pool.folder]
+    pool.close()
 
 
 def test_a_forked_process_leaves_its_parents_folder_alone(tmp_path: Path) -> None:

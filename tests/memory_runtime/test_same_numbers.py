@@ -39,6 +39,10 @@ def test_gradients_weights_and_state_are_those_of_plain_keras(rows: list[dict[st
     assert mine
     for row in mine:
         assert row["segments"] >= 2
+        assert row["again"] >= 3, "a whole segment was run a second time"
+        # The first segment reads the batch, which stays where it is.
+        moves = row["mode"].startswith(("spill", "offload")) and row["segments"] > 2
+        assert (row["bytes"] > 0) == moves, row
         assert row["gradient"] > 1e-3, "there was something to compare"
         # Part by part, shared layers have more sums of their own. How far sums are off depends on the CPU's kernels.
         rounded = name in ROUNDED or row["mode"] == "nested"
@@ -48,6 +52,6 @@ def test_gradients_weights_and_state_are_those_of_plain_keras(rows: list[dict[st
         assert row["state"] <= (4e-6 if rounded else 0.0), row
 
 
-@pytest.mark.parametrize("mode", ["spill", "spill+", "offload", "offload+", "nested"])
+@pytest.mark.parametrize("mode", ["spill", "spill+", "offload", "offload+", "nested", "kept"])
 def test_the_other_modes_were_compared_too(rows: list[dict[str, Any]], mode: str) -> None:
     assert sum(row["mode"] == mode for row in rows) >= 3

@@ -1,6 +1,7 @@
-"""Planning the memory of a training, in the standard library alone, so that a program can plan where it runs.
+"""Planning the memory of a training.
 
-`execute` obeys a plan with Keras and TensorFlow; it is imported when it is first needed.
+What is decided is arithmetic, in the standard library alone. `tensorflow` and what it imports trace a Keras model, and
+`execute` obeys a plan; they are imported when they are first needed.
 """
 
 from __future__ import annotations

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from .masks import Masks, bits, mask_of
 
+# These bounds trade time for plans, see `search`.
 # Tensors among which every set that makes enough room is looked at, and how many such sets.
 CHOSEN = 12
 LOOKED_AT = 400
@@ -14,7 +15,7 @@ LOOKED_AT = 400
 SPARE = 3
 # Candidates whose losses are worked out on a large graph.
 WEIGHED = 200
-# How far back a recomputation is followed when its cost is told.
+# How many layers back a recomputation is followed when its cost is told; Python's stack ends some hundreds on.
 FAR = 40
 
 
@@ -48,8 +49,7 @@ class Losses:
         self.nearby: dict[int, tuple[tuple[int, int, int], float]] = {}
         self.known: dict[tuple[int, int, int], float] = {}
         self.plain = [
-            min(masks.seconds[tensor.layer] if masks.again[number] else float("inf"), 2 * masks.copy[number])
-            / max(1, tensor.bytes)
+            min(masks.seconds[tensor.layer], 2 * masks.copy[number]) / max(1, tensor.bytes)
             for number, tensor in enumerate(masks.graph.tensors)
         ]
 
@@ -71,7 +71,7 @@ class Losses:
             depth: how many layers back the question came from.
 
         Returns:
-            The seconds, infinite when there is no way.
+            The seconds.
         """
         cost = memo.get(tensor)
         if cost is not None:
@@ -79,16 +79,14 @@ class Losses:
         self.told += 1
         masks = self.masks
         node = masks.graph.tensors[tensor].layer
-        cost = float("inf")
-        if masks.again[tensor]:
-            cost = masks.seconds[node]
-            together = (masks.outputs[node] & later & ~here).bit_count()
-            if together > 1:
-                cost /= together
-            missing = masks.inputs[node] & ~here & ~later
-            if missing and depth < FAR:
-                for source in bits(missing):
-                    cost += self.remake(source, here, later, copied, memo, depth + 1)
+        cost = masks.seconds[node]
+        together = (masks.outputs[node] & later & ~here).bit_count()
+        if together > 1:
+            cost /= together
+        missing = masks.inputs[node] & ~here & ~later
+        if missing and depth < FAR:
+            for source in bits(missing):
+                cost += self.remake(source, here, later, copied, memo, depth + 1)
         cost = min(cost, masks.copy[tensor] * (1 if copied >> tensor & 1 else 2))
         memo[tensor] = cost
         return cost

@@ -26,9 +26,13 @@ FLOPS = 4e10
 BANDWIDTH = 6e9
 # What fits a core's cache goes faster.
 CACHE, CACHED = 2 << 20, 1.5e10
+# What starting an operation takes, of the same order: without it small ones would take no time at all.
 OVERHEAD = 2e-6
 NOTHING = -1
-# TensorFlow takes an operation for cheap once it has taken less than this a few dozen times.
+# TensorFlow takes a kernel for cheap below 8,000 cycles (executor.cc, kOpIsExpensiveThresholdCycles), which are some 4
+# microseconds. Its estimate begins with 1e8 cycles and moves by a tenth of the difference with each run: no kernel is
+# cheap before its ninetieth. Predicted is a step soon after the start of a training, so that here only what runs many
+# times a step (`Op.again`: the turns of a loop) ever is.
 CHEAP = 4e-6
 
 
@@ -48,7 +52,8 @@ class Load:
 
 
 CALM = Load()
-# Operations last longer, each by its own part; or threads lose their cores now and then.
+# Operations last longer, each by its own part; or threads lose their cores now and then. These are of no one machine:
+# what the draws make of them is set beside measured peaks by bench/memory_accuracy.py.
 BUSY = Load(spread=3.0)
 CROWDED = Load(spread=1.0, every=0.004, away=0.02)
 
@@ -349,8 +354,7 @@ class _Step:
     def hand_on(self, number: int, thread: int) -> None:
         """What has become ready: cheap operations run next on this thread, of the others the last one.
 
-        TensorFlow takes every operation for an expensive one, until it has run some ninety times, but for those whose
-        kernels say that they are not.
+        Cheap are those whose kernels say so, and what runs often enough for TensorFlow to know it: see `CHEAP`.
         """
         heavy = []
         waiting, cheap, inline = self.waiting, self.ex.cheap, self.inline[thread]

@@ -17,6 +17,7 @@ from .drops import Losses, Taste, covers
 from .masks import Masks, bits
 from .trim import Trace
 
+# These bounds trade time for plans, see `search`.
 # The largest graph, in forward tensors, whose states are ranked by the whole cost to come.
 EXACT = 72
 # Ways to have again what a step needs, and sets of tensors to drop, that are followed from one state.
@@ -189,7 +190,7 @@ class Lazy:
                 more = masks.inputs[node] & ~here & ~fetched
                 if move < float("inf"):
                     heapq.heappush(heap, (rank + move - saved, 2 * tried, pending, nodes, fetched | 1 << tensor))
-                if masks.again[tensor] and (tried < TRIED or self.rather_again(tensor, state, step, move)):
+                if tried < TRIED or self.rather_again(tensor, state, step, move):
                     entry = (
                         rank + masks.seconds[node] - saved,
                         2 * tried + 1,
@@ -222,8 +223,7 @@ class Lazy:
         wanted = masks.later[step] & ~here
         nodes = {node for tensor in bits(new) for node in masks.readers[tensor] if masks.outputs[node] & wanted}
         for node in sorted(nodes):
-            makes = masks.outputs[node] & wanted
-            if not masks.inputs[node] & ~here and all(masks.again[tensor] for tensor in bits(makes)):
+            if not masks.inputs[node] & ~here:
                 yield Recipe(recipe.nodes | 1 << node, recipe.fetched, recipe.rank)
 
     def follow(self, state: State, step: int, recipe: Recipe) -> Iterator[State]:

@@ -13,6 +13,7 @@ LOOPS = frozenset({"While", "StatelessWhile"})
 _PUSHES = {"TensorListPushBack": 1, "TensorListSetItem": 2}
 # Where neither the loop nor its lists say how often it turns.
 UNKNOWN_TURNS = 1
+ENDLESS = 2**31 - 1
 
 
 def shape_bytes(tensor: Any) -> int:
@@ -48,11 +49,24 @@ def turns(op: Any) -> int:
     Returns:
         The largest of what its limit, its lists and, for a gradient's loop, the forward loop say.
     """
+    return max(_said(op), default=UNKNOWN_TURNS)
+
+
+def says_its_turns(op: Any) -> bool:
+    """Whether anything says how often a loop turns at most.
+
+    Args:
+        op: a While operation.
+    """
+    return bool(_said(op))
+
+
+def _said(op: Any) -> list[int]:
     import tensorflow as tf
 
-    said = [UNKNOWN_TURNS]
+    said = []
     limit = tf.get_static_value(op.inputs[1]) if len(op.inputs) > 1 else None
-    if limit is not None and getattr(limit, "shape", None) == () and 0 < int(limit) < 2**31 - 1:
+    if limit is not None and getattr(limit, "shape", None) == () and 0 < int(limit) < ENDLESS:
         said.append(int(limit))
     for tensor in op.inputs:
         source = tensor.op
@@ -62,8 +76,8 @@ def turns(op: Any) -> int:
         elif source.type == "TensorListFromTensor" and source.inputs[0].shape.rank:
             said.append(source.inputs[0].shape[0] or 0)
         elif source.type in LOOPS:
-            said.append(turns(source))
-    return max(said)
+            said += _said(source)
+    return [count for count in said if count > 0]
 
 
 def loop_sizes(op: Any) -> list[tuple[int, int]]:

@@ -47,7 +47,8 @@ class Machine:
         return seconds
 
 
-# The paper's K40c on PCI-E 3 (8 GB/s, section 3.3.2), with a SATA disk behind it.
+# The paper's K40c at some 70% of its data sheet's 4.29 Tflops and 288 GB/s, on PCI-E 3 (8 GB/s, section 3.3.2), with a
+# SATA disk behind it.
 PAPER_MACHINE = Machine(flops=3e12, memory=2e11, host=8e9, disk=5e8)
 
 

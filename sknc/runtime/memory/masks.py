@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from .actions import DISK, HOST, RECOMPUTE
+from .actions import DISK, HOST
 from .graph import StepGraph
 from .machine import Machine
 
@@ -49,13 +49,11 @@ class Masks:
         graph: the step graph.
         machine: its speeds.
         pools: for a tensor, the pool that it would be moved to; tensors that are missing are not moved.
-        only: for a tensor, the actions it may take; other tensors may take any.
 
     Attributes:
         size: bytes of each tensor.
         seconds: of each layer's forward step.
         copy: seconds to move each tensor one way; infinite where it may not be moved.
-        again: whether each tensor may be recomputed.
         inputs: what each layer reads.
         outputs: what each layer makes.
         readers: for each tensor, the layers that read it.
@@ -70,13 +68,7 @@ class Masks:
         pinned: what became a gradient in place and cannot be had again.
     """
 
-    def __init__(
-        self,
-        graph: StepGraph,
-        machine: Machine,
-        pools: Mapping[int, str],
-        only: Mapping[int, frozenset[str]],
-    ) -> None:
+    def __init__(self, graph: StepGraph, machine: Machine, pools: Mapping[int, str]) -> None:
         self.graph = graph
         self.size = [tensor.bytes for tensor in graph.tensors]
         self.seconds = machine.forward_seconds(graph)
@@ -85,7 +77,6 @@ class Masks:
             self.size[tensor] / speed[pools[tensor]] if tensor in pools else float("inf")
             for tensor in range(len(graph.tensors))
         ]
-        self.again = [tensor not in only or RECOMPUTE in only[tensor] for tensor in range(len(graph.tensors))]
         forward = mask_of(number for number, tensor in enumerate(graph.tensors) if not tensor.gradient)
         self.inputs = [mask_of(node.inputs) for node in graph.nodes]
         self.outputs = [mask_of(node.outputs) for node in graph.nodes]

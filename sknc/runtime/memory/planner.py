@@ -44,7 +44,6 @@ class Planner:
         machine: speeds.
         host: bytes the host may hold.
         disk: bytes the disk may hold.
-        only: for a tensor, the actions it may take; other tensors may take any.
     """
 
     def __init__(
@@ -54,12 +53,11 @@ class Planner:
         machine: Machine = PAPER_MACHINE,
         host: int = 0,
         disk: int = 0,
-        only: Mapping[int, frozenset[str]] | None = None,
     ) -> None:
         self.graph = graph
         self.fixed = fixed
         self.host, self.disk = host, disk
-        self.search = Search(graph, machine, host, disk, only)
+        self.search = Search(graph, machine, host, disk)
         self.trials = self.search.run()
         # One training step: a backward step is counted as two forward ones.
         self.step_seconds = 3 * sum(self.search.seconds)

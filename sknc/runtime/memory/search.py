@@ -21,6 +21,8 @@ from .recompute import MEMORY, STRATEGIES, recompute_schedule
 from .schedule import DISK, HOST, KEEP, RECOMPUTE, Outcome, Schedule, walk
 from .trim import spans_of
 
+# The bounds here and in `lazy` and `drops` trade time for plans: bench/planner_scale.py has the time,
+# bench/planner_optimum.py how near plans come to the optimum.
 # Work that simple schedules may do, in steps walked; a large graph gets fewer tries.
 STEPS_WALKED = 800_000
 FEWEST_TRIES = 40
@@ -32,10 +34,11 @@ CHAINED_STEPS = 1200
 # The largest graph whose budgets are searched one by one, in steps, and the work for all of them.
 SEARCHED_STEPS = 1200
 SEARCH_WORK = 1_000_000
+# The smallest graph, in steps, whose thorough search is led by a quick one.
 GROUND_STEPS = 40
 # A gap between two peaks is halved while it is wider than this part of them all, then searched at its upper end.
 FINE = 48
-# Added times that are this near are as good as equal.
+# Added times that are this near are as good as equal: what is added is a part of a step, of which this is a part.
 CLOSE = 1.004
 
 
@@ -99,26 +102,16 @@ class Search:
         machine: its speeds.
         host: bytes the host may hold; 0 for none.
         disk: bytes the disk may hold; 0 for none.
-        only: for a tensor, the actions it may take; other tensors may take any.
     """
 
-    def __init__(
-        self,
-        graph: StepGraph,
-        machine: Machine,
-        host: int,
-        disk: int,
-        only: Mapping[int, frozenset[str]] | None = None,
-    ) -> None:
+    def __init__(self, graph: StepGraph, machine: Machine, host: int, disk: int) -> None:
         self.graph = graph
         self.machine = machine
         self.limits = {HOST: host, DISK: disk}
-        self.only = only or {}
         self.seconds = machine.forward_seconds(graph)
         self.chain_seconds = self.chains()
         self.tries = max(FEWEST_TRIES, STEPS_WALKED // max(1, len(graph.steps)))
         self.archive: list[Trial] = []
-        self.seen: dict[Schedule, Trial] = {}
         # What only the forward pass reads is made again with what is made from it. On a large graph such
         # chains would reach back to its beginning, each time: there it is kept.
         chained = len(graph.steps) <= CHAINED_STEPS
@@ -147,12 +140,7 @@ class Search:
 
     def passing(self, tensor: int) -> bool:
         """Whether a tensor is of the forward pass alone, and may be made again."""
-        return self.can_run_again(tensor) and not self.graph.kept_for_backward(tensor)
-
-    def can_run_again(self, tensor: int) -> bool:
-        """Whether a tensor may be recomputed at all."""
-        allowed = self.only.get(tensor)
-        return not self.graph.tensors[tensor].gradient and (allowed is None or RECOMPUTE in allowed)
+        return not self.graph.tensors[tensor].gradient and not self.graph.kept_for_backward(tensor)
 
     def ways(self, tensor: int) -> list[Choice]:
         """How a tensor can leave the device, cheapest first."""
@@ -162,8 +150,7 @@ class Search:
             ways.append(Choice(tensor, HOST, 2 * size / self.machine.host))
         if self.limits[DISK]:
             ways.append(Choice(tensor, DISK, 2 * size / self.machine.disk))
-        allowed = self.only.get(tensor)
-        return sorted((way for way in ways if allowed is None or way.action in allowed), key=lambda way: way.seconds)
+        return sorted(ways, key=lambda way: way.seconds)
 
     def run(self) -> list[Trial]:
         """Try schedules until the work is used up.
@@ -185,12 +172,11 @@ class Search:
         yield Schedule((KEEP,) * len(graph.tensors))
         order = self.cheapest_first()
         yield self.taking(order, self.everything)
-        if not self.only:
-            if self.limits[HOST]:
-                yield offload_schedule(graph, {node.type for node in graph.nodes if node.checkpoint})
-            for strategy in STRATEGIES:
-                yield recompute_schedule(graph, strategy, offload=self.limits[HOST] > 0)
-            yield recompute_schedule(graph, MEMORY, offload=False)
+        if self.limits[HOST]:
+            yield offload_schedule(graph, {node.type for node in graph.nodes if node.checkpoint})
+        for strategy in STRATEGIES:
+            yield recompute_schedule(graph, strategy, offload=self.limits[HOST] > 0)
+        yield recompute_schedule(graph, MEMORY, offload=False)
         parts = min(LEVELS, max(8, self.tries // 2))
         for part in range(1, parts + 1):
             few = order[: len(order) * part // parts]
@@ -314,9 +300,9 @@ class Search:
                     break
             if ways:
                 fastest[tensor] = ways[0]
-        yield Lazy(Masks(self.graph, self.machine, fastest, self.only), quick), fastest
+        yield Lazy(Masks(self.graph, self.machine, fastest), quick), fastest
         if fitting != fastest:
-            yield Lazy(Masks(self.graph, self.machine, fitting, self.only), quick), fitting
+            yield Lazy(Masks(self.graph, self.machine, fitting), quick), fitting
 
     def search_at(self, budget: int, below: float) -> Trial | None:
         """Search one budget for less added time than is known."""

@@ -17,6 +17,7 @@ import tensorflow as tf
 from .errors import PlanError
 from .execute.internals import bypass
 from .grappler import optimized
+from .loops import LOOPS, says_its_turns
 from .losses import own_training, traced_loss
 from .opgraph import GRADIENT, NOT_A_SLOT, OpGraph, UpdateOp, UpdateRule
 from .tfgraph import GATES, LayerNames, needed_ops, op_graph, tensor_bytes
@@ -70,7 +71,7 @@ def input_structure(model: Any, shape: Any = None) -> Any:
             return shape
         asked = len(keras.tree.flatten(structure)) if structure is not None else 1
         if asked > 1:
-            raise PlanError(f"the model '{model.name}' has {asked} inputs, and --input-shape says the shape of one")
+            raise PlanError(f"the model '{model.name}' has {asked} inputs, and an input shape says that of one")
         dtype = keras.tree.flatten(structure)[0].dtype if structure is not None else keras.backend.floatx()
         return keras.KerasTensor((None, *shape), dtype=dtype)
     if structure is None:
@@ -200,9 +201,21 @@ def _trace(model: Any, batch: int, structure: Any, names: Any, host: str) -> Tra
         sum(map(tensor_bytes, (*stand_ins.values(), *outside))),
         sum(map(tensor_bytes, weights)),
         sum(map(tensor_bytes, batch_tensors)),
-        (*own_training(model), *notes),
+        (*own_training(model), *notes, *_loop_notes(graph.get_operations(), names)),
         frozenset(place for place, gradient in enumerate(gradients) if isinstance(gradient, tf.IndexedSlices)),
     )
+
+
+def _loop_notes(ops: Sequence[Any], names: Any) -> list[str]:
+    """What to say about loops whose number of turns nothing tells."""
+    endless = [op.name for op in ops if op.type in LOOPS and not says_its_turns(op)]
+    scopes = dict.fromkeys(names.call(name)[0] for name in endless)
+    places = [names.titles().get(scope, scope) for scope in scopes]
+    return [
+        f"a loop {f'in {place}' if place else 'outside of layers'} does not say how often it turns "
+        "(tf.while_loop takes maximum_iterations); one turn was counted"
+        for place in places
+    ]
 
 
 def brief(error: BaseException) -> str:

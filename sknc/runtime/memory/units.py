@@ -10,6 +10,7 @@ from .errors import PlanError
 
 _FACTORS = {"": 1, "k": 1000, "m": 1000**2, "g": 1000**3, "t": 1000**4}
 _FACTORS |= {f"{unit}i": 1024 ** (power + 1) for power, unit in enumerate("kmgt")}
+_MOST = 2.0**63
 _SIZE = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?|\.[0-9]+)\s*([kmgt]?i?)b?\s*", re.IGNORECASE)
 
 
@@ -28,10 +29,12 @@ def parse_size(text: str) -> int:
     match = _SIZE.fullmatch(text)
     if match is None or match[2].lower() not in _FACTORS:
         raise PlanError(f"'{text}' is no size; write for example 8GiB, 500MB or a number of bytes")
-    size = int(float(match[1]) * _FACTORS[match[2].lower()])
-    if size <= 0:
+    size = float(match[1]) * _FACTORS[match[2].lower()]
+    if size < 1:
         raise PlanError(f"a size must be above zero, not '{text}'")
-    return size
+    if size > _MOST:
+        raise PlanError(f"'{text if len(text) <= 40 else f'{text[:40]}...'}' is more than any machine has")
+    return int(size)
 
 
 def budget_of(given: Any) -> int:

@@ -20,16 +20,20 @@ from .pools import Pools
 from .predicting import Predictor, fingerprint
 from .runner import Runner, obeying
 
+# Plans that are traced for one budget; traces and their drawn steps are what planning takes its time for.
 _MOST_TRACED = 3
-# Seconds that a byte takes to the host's memory (PCI-E 3) or to a file, and back.
+# Seconds that a byte takes to the host's memory (PCI-E 3: 8 GB/s) or to a file (a disk of 300 MB/s), and back.
 _SECONDS = {OFFLOAD: 2 / 8e9, SPILL: 1 / 1.5e8}
-# What arithmetic is asked for, from the smallest on, each so much more than the one before.
+# What arithmetic is asked for, from the smallest on, each so much more than the one before: a plan for less than it
+# could have had holds some percent less at most.
 _STEP = 1.06
-# A plan that was traced and too large says that the next one has to be estimated at so much less at least.
+# A plan that was traced and too large says that the next one has to be estimated at so much less at least; that is less
+# than from one rung to the next, so that none is left out.
 _LESS = 0.97
-# So many of each sort are looked at before a budget is refused.
+# So many of each sort are looked at before a budget is refused: those within a fifth of the smallest.
 _SMALLEST = 4
-# What order and the allocator add to arithmetic, for what is estimated by arithmetic alone.
+# What order and the allocator add to arithmetic, for what is estimated by arithmetic alone. A guess that only says what
+# is traced first: no plan is taken untraced.
 _UNSEEN = 1.15
 # A sort of ways beside those that are named like the mode of their pieces.
 _PARTS = "parts"
@@ -103,9 +107,9 @@ class Chooser:
             # Part by part or from the disk is for budgets that nothing else keeps.
             if fitted and sort in (_PARTS, SPILL):
                 break
-            ladder = self._ladder(sort)
-            if sort != RECOMPUTE and ladder.smallest > _LESS * self._ladder(RECOMPUTE).smallest:
+            if not self._worth(sort):
                 continue
+            ladder = self._ladder(sort)
             rung = ladder.rung(room - self.profile.base) + 1
             fitting = 0
             # Order and the allocator make some plans larger than arithmetic has it: one below may not be smaller.
@@ -113,6 +117,10 @@ class Chooser:
                 fitting += self._estimate(self._placed(ladder.way(rung), sort)) <= room
                 rung -= 1
             fitted = fitted or fitting > 0
+
+    def _worth(self, sort: str) -> bool:
+        """Whether a sort of ways gets by with less than recomputing alone."""
+        return sort == RECOMPUTE or self._ladder(sort).smallest <= _LESS * self._ladder(RECOMPUTE).smallest
 
     def _placed(self, way: Way, price: str) -> Way:
         """A way whose spilled pieces use the fastest pool that there is, as far as that is large enough.
@@ -134,16 +142,15 @@ class Chooser:
         return min(fitting, key=lambda way: (way.seconds, self.traced[way]), default=None)
 
     def _last_resort(self, room: int) -> Way | None:
-        """Traces the smallest plans, so that what is refused was really looked at."""
-        for sort, ladder in self.ladders.items():
-            for rung in range(_SMALLEST):
-                self._estimate(self._placed(ladder.way(rung), sort))
-        # The quickest one of those that are about as small as the smallest, and the smallest one.
-        for most in (1 / _LESS, 1.0):
-            left = [way for way in self.estimates if way not in self.traced]
-            enough = most * min((self.estimates[way] for way in left), default=0)
-            small = [way for way in left if self.estimates[way] <= enough]
-            if small and self._trace(min(small, key=lambda way: (way.seconds, self.estimates[way]))) <= room:
+        """Traces small plans of each sort, so that what is refused was really looked at."""
+        for sort in filter(self._worth, self.sorts):
+            ways = [self._placed(self._ladder(sort).way(rung), sort) for rung in range(_SMALLEST)]
+            enough = min(map(self._estimate, ways)) / _LESS
+            small = [way for way in ways if self.estimates[way] <= enough]
+            # The quickest one of those that are about as small as the smallest, and the smallest one.
+            quickest = min(small, key=lambda way: (way.seconds, self.estimates[way]))
+            smallest = min(small, key=lambda way: (self.estimates[way], way.held))
+            if self._trace(quickest) <= room or self._trace(smallest) <= room:
                 break
         return self._best(room)
 

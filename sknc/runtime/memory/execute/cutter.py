@@ -21,13 +21,14 @@ Floats = NDArray[np.float64]
 # What some ways hold, what they spend, and how they came.
 Found = tuple[Ints, Floats, Ints]
 
-# Ways that are remembered for each place.
+# Ways that are remembered for each place; time and memory grow with them.
 _WAYS = 16
 # Outputs are kept inside of a segment when their seconds a byte are among the best third, two thirds, or at all.
 _LEVELS = (0.67, 0.34, 0.0)
-# Lengths of parts that are tried, in pieces between places.
+# Lengths of parts that are tried, in pieces between places: one more matters less, the more there are.
 _PARTS = (1, 2, 3, 4, 6, 8, 12, 16, 24)
-# What a segment costs besides: its operations wait for each other.
+# What a segment costs besides, as its operations wait for each other: too little to outweigh a layer's time, but enough
+# that cuts which gain nothing are not made.
 _OVERHEAD = 2e-4
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from math import prod
 from typing import Any
 
-from ...frameworks import keras
+from ...frameworks import keras, tensorflow
 from .internals import functional_of, nodes_in_order, with_context
 
 Context = dict[str, Any]
@@ -139,7 +139,7 @@ class FlatGraph:
         return number
 
     def size(self, key: int, batch: int) -> int:
-        """Returns the bytes of a tensor; axes of unknown length count as the batch does, unless it was measured.
+        """Returns the bytes of a tensor; axes of unknown length count as the batch, once, unless it was measured.
 
         Args:
             key: the tensor.
@@ -148,16 +148,9 @@ class FlatGraph:
         symbol = self.specs[key]
         if key in self.measured and any(size is None for size in symbol.shape[1:]):
             return self.measured[key]
-        shape = [batch if size is None else int(size) for size in symbol.shape]
-        name = keras().backend.standardize_dtype(symbol.dtype)
-        return prod(shape) * _width(name)
-
-
-def _width(dtype: str) -> int:
-    if dtype == "bool":
-        return 1
-    digits = "".join(mark for mark in dtype.removeprefix("bfloat").removeprefix("float8") if mark.isdigit())
-    return max(1, int(digits or 32) // 8) if "float8" not in dtype else 1
+        samples = batch if None in tuple(symbol.shape) else 1
+        width = tensorflow().as_dtype(keras().backend.standardize_dtype(symbol.dtype)).size
+        return samples * prod(int(size) for size in symbol.shape if size is not None) * int(width)
 
 
 def flatten(model: Any) -> FlatGraph | None:

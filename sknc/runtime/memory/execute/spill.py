@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import errno
 import os
 import shutil
 import tempfile
@@ -20,11 +21,19 @@ from ...frameworks import tensorflow
 from .moving import Counts, Fetch, in_gradient_of_loop
 
 PREFIX = "sknc-spill-"
+# Of a folder that has no lock yet.
+_UNBORN = ".new-"
+# How often a folder is made anew, because another process took it for a dead one's.
+_TRIES = 10
 _LOCK = "lock"
 # Calls of a model whose files may wait for their backward pass at once: within one training step, and in a loop of
 # the user's own, where nobody says when a step begins, so that files of earlier calls stay.
 _IN_STEP, _ANYWHERE = 1024, 4
 OVERWRITTEN = "files of an earlier call of the model were overwritten before its backward pass read them"
+
+
+class _NoLocks(OSError):
+    """A file system without locks, such as some of a network."""
 
 
 def _lock(path: Path) -> IO[bytes] | None:
@@ -36,9 +45,12 @@ def _lock(path: Path) -> IO[bytes] | None:
         fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except ImportError:
         return stream
-    except OSError:
+    except BlockingIOError:
         stream.close()
         return None
+    except OSError as error:
+        stream.close()
+        raise _NoLocks(*error.args) from error
     return stream
 
 
@@ -51,10 +63,17 @@ def remove_stale(base: Path) -> list[Path]:
     Returns:
         The folders that were removed.
     """
-    removed = []
-    for folder in base.glob(f"{PREFIX}*"):
+    removed: list[Path] = []
+    if os.name != "posix":
+        return removed
+    for folder in [*base.glob(f"{PREFIX}*"), *base.glob(f"{_UNBORN}{PREFIX}*")]:
         lock = folder / _LOCK
-        if os.name != "posix" or not lock.is_file():
+        if not lock.is_file():
+            # A process was killed before it had its lock; one that lives makes its folder anew.
+            if folder.name.startswith(_UNBORN):
+                with contextlib.suppress(OSError):
+                    folder.rmdir()
+                    removed.append(folder)
             continue
         with contextlib.suppress(OSError):
             held = _lock(lock)
@@ -66,12 +85,22 @@ def remove_stale(base: Path) -> list[Path]:
 
 
 def _own_folder(root: Path) -> tuple[Path, IO[bytes] | None]:
-    """Makes a folder that has a lock as soon as it has a name by which others look for it."""
-    made = Path(tempfile.mkdtemp(prefix=f".new-{PREFIX}", dir=root))
-    held = _lock(made / _LOCK)
-    folder = root / made.name.removeprefix(".new-")
-    made.rename(folder)
-    return folder, held
+    """Makes a folder that has a lock as soon as it has its name."""
+    for _ in range(_TRIES):
+        made = Path(tempfile.mkdtemp(prefix=f"{_UNBORN}{PREFIX}", dir=root))
+        folder = root / made.name.removeprefix(_UNBORN)
+        # Until the lock is there, another process may take the folder for one that a killed process left.
+        with contextlib.suppress(FileNotFoundError):
+            try:
+                held = _lock(made / _LOCK)
+            except _NoLocks:
+                # Nobody can tell whose it is: nobody removes it.
+                made.rename(folder)
+                return folder, None
+            if held is not None:
+                made.rename(folder)
+                return folder, held
+    raise OSError(errno.EBUSY, os.strerror(errno.EBUSY))
 
 
 class DiskPool:

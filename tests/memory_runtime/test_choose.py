@@ -1,0 +1,43 @@
+"""Which plans are looked at before a budget is refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import keras
+import pytest
+from keras import layers
+
+from sknc.runtime.memory.execute.choose import _PARTS, Chooser
+from sknc.runtime.memory.execute.cuts import Way
+from sknc.runtime.memory.execute.flatten import flatten
+from sknc.runtime.memory.execute.plans import RECOMPUTE
+from sknc.runtime.memory.execute.pools import Pools
+from sknc.runtime.memory.execute.predicting import Predictor
+
+MIB = 2**20
+
+
+@pytest.mark.parametrize("sort", [RECOMPUTE, _PARTS])
+def test_no_budget_is_refused_while_the_smallest_of_a_sort_was_not_traced(
+    monkeypatch: pytest.MonkeyPatch, sort: str
+) -> None:
+    """All plans are estimated to be as large; only one of them is as small as the budget."""
+    hidden: list[Any] = [layers.Dense(64, activation="tanh") for _ in range(24)]
+    model = keras.Sequential([keras.Input((64,)), *hidden, layers.Dense(1)])
+    model.compile("sgd", "mse")
+    graph = flatten(model)
+    assert graph is not None
+    chooser = Chooser(graph, Predictor(model, 4096, model.optimizer), pools=Pools(spill=False))
+    room = chooser.plain * 3 // 4
+    small = chooser._ladder(sort).way(0)
+    assert sort == RECOMPUTE or small != chooser._ladder(RECOMPUTE).way(0)
+
+    def estimated(way: Way) -> int:
+        return chooser.estimates.setdefault(way, room - 1)
+
+    monkeypatch.setattr(chooser, "_estimate", estimated)
+    monkeypatch.setattr(chooser, "_peak", lambda way, ahead=False: room if way == small else room + MIB)
+    monkeypatch.setattr(chooser, "_worth", lambda sort: True, raising=False)
+    plan = chooser.choose(room)
+    assert [segment.steps for segment in plan.segments] == [piece.end - piece.start for piece in small.pieces]
