@@ -22,11 +22,11 @@ from sknc.runtime.memory.tracing import trace_step, update_rule
 OPTIMIZERS = keras.optimizers
 
 
-def chain(shared: bool = False) -> Any:
+def chain(shared: bool = False, activation: str | None = "tanh") -> Any:
     """Six layers of eight units; the second and the fifth may be one."""
     keras.utils.set_random_seed(1)
     inputs = keras.Input((8,))
-    made = [layers.Dense(8, activation="tanh", name=f"dense{number}") for number in range(6)]
+    made = [layers.Dense(8, activation=activation, name=f"dense{number}") for number in range(6)]
     x = inputs
     for number, layer in enumerate(made):
         x = made[1](x) if shared and number == 4 else layer(x)
@@ -90,6 +90,26 @@ def test_nothing_is_ordered_where_all_gradients_are_looked_at(name: str) -> None
     assert not update_rule("adam").together
 
 
+def convolutions() -> Any:
+    """Six layers that add a bias to what they make, and hand it on as it is."""
+    keras.utils.set_random_seed(1)
+    inputs = keras.Input((8,))
+    x = layers.Reshape((2, 2, 2))(inputs)
+    for number in range(6):
+        x = layers.Conv2D(2, 1, name=f"dense{number}")(x)
+    return keras.Model(inputs, layers.Reshape((8,))(x))
+
+
+@pytest.mark.parametrize("linear", [True, False])
+def test_gradients_that_onednn_makes_together_are_waited_for_together(linear: bool) -> None:
+    # A bias's gradient is the sum of what comes from above: nothing of it is computed behind its segment's gate,
+    # but where its kernel's gradient is computed, oneDNN computes both.
+    # Segments of two layers; the convolutions' first one reshapes.
+    model = chain(activation=None) if linear else convolutions()
+    expected = [weights(4, 5), weights(2, 3)] if linear else [weights(3, 4, 5), weights(1, 2)]
+    assert waited_for(in_segments(model, "sgd")) == expected
+
+
 class OwnStep(keras.Model):  # type: ignore[misc]  # keras has no types
     """Two updates in one step, the second one from what the first one left."""
 
@@ -118,6 +138,7 @@ CASES: dict[str, tuple[Callable[..., Any], Callable[[], Any]]] = {
         ),
     ),
     "own step": (own_step, lambda: OPTIMIZERS.Adam(0.01)),
+    "convolutions": (lambda shared: convolutions(), lambda: OPTIMIZERS.Adam(0.01)),
 }
 
 

@@ -8,6 +8,7 @@ from what stays as it was traced.
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Collection, Sequence
 from itertools import pairwise
 from typing import Any
@@ -19,6 +20,8 @@ from .internals import bypass, wait_for
 _UPDATES = ("Assign", "ResourceApply", "ResourceScatter", "ResourceSparseApply")
 # Of operations on a variable; any other is taken for one that changes it.
 _READING = frozenset({"ReadVariableOp", "ResourceGather", "ResourceGatherNd", "VarIsInitializedOp", "VariableShape"})
+# oneDNN makes one operation of a bias's gradient and the kernel's, when they read the same gradient.
+_BIAS, _KERNEL = "BiasAddGrad", re.compile(r"MatMul|.*BackpropFilter(V2)?")
 
 
 def mark_gate(tensors: Sequence[Any]) -> None:
@@ -121,7 +124,7 @@ def _chain(
     for op in operations:
         # What takes a gradient: all that is as large as the variable depends on it.
         sources = [tensor.op for tensor in op.inputs if tensor.dtype.name != "resource"]
-        if scope in op.name and any(scope not in source.name for source in sources):
+        if scope in op.name and not _merged(op) and any(scope not in source.name for source in sources):
             entries.setdefault(leads.get(op, 0), []).append(op)
     for first, second in pairwise(chained):
         for op in entries.get(1 << second, ()):
@@ -138,7 +141,8 @@ def _before(operations: Sequence[Any]) -> dict[Any, list[Any]]:
     written: dict[Any, Any] = {}
     readings: dict[Any, list[Any]] = {}
     for op in operations:
-        before = [*(tensor.op for tensor in op.inputs), *op.control_inputs]
+        before = [tensor.op for one in (op, *_merged(op)) for tensor in one.inputs]
+        before += [other for one in (op, *_merged(op)) for other in one.control_inputs]
         handles = {tensor.name for tensor in op.inputs if tensor.dtype.name == "resource"}
         for handle in handles or ({""} if op.op_def is not None and op.op_def.is_stateful else ()):
             before += [written[handle]] if handle in written else []
@@ -149,6 +153,15 @@ def _before(operations: Sequence[Any]) -> dict[Any, list[Any]]:
                 written[handle] = op
         found[op] = before
     return found
+
+
+def _merged(op: Any) -> list[Any]:
+    """The operations that TensorFlow may run as one with this one: it then begins when all of them can."""
+    if op.type == _BIAS:
+        return [other for other in op.inputs[0].consumers() if _KERNEL.fullmatch(other.type)]
+    if _KERNEL.fullmatch(op.type):
+        return [other for tensor in op.inputs for other in tensor.consumers() if other.type == _BIAS]
+    return []
 
 
 def _behind(operations: Sequence[Any], before: dict[Any, list[Any]], gates: Sequence[Sequence[Any]]) -> dict[Any, int]:

@@ -147,12 +147,12 @@ class Predictor:
         """
         graph = planned(profile.graph, profile.places, pieces)
         found = predict_peak(graph, self.rule, self.allocator, self.threads, _FEW_DRAWS)
-        return int(found.safe * (1 + _RESERVE[self.allocator]))
+        return int(found.peak * (1 + _RESERVE[self.allocator]))
 
     def _scheduled(self, traced: Traced) -> int:
         """The peak of a traced step."""
         found = predict_peak(traced.run, self.rule, self.allocator, self.threads, _DRAWS)
-        return int(found.safe * (1 + _RESERVE[self.allocator]))
+        return int(found.peak * (1 + _RESERVE[self.allocator]))
 
 
 class _Scoped(Runner):
