@@ -17,6 +17,7 @@ import tensorflow as tf
 from keras import layers
 
 from sknc.runtime.errors import ProgramError
+from sknc.runtime.measuring import peak_bytes, reset_peak
 from sknc.runtime.memory.execute.configure import configure
 from sknc.runtime.memory.execute.keeper import fit_in_memory
 from sknc.runtime.memory.execute.monitor import COLUMNS, MemoryMonitor
@@ -63,7 +64,16 @@ def test_the_monitor_writes_a_line_an_epoch(tmp_path: Path, monkeypatch: pytest.
     fit_in_memory(model, "1GiB", 512)
     x = np.ones((512, 512), "float32")
     monitor = MemoryMonitor(tmp_path / "logs" / "memory.csv", tmp_path / "board")
-    model.fit(x, x[:, :1], batch_size=512, epochs=2, verbose=0, callbacks=[monitor])
+
+    def much(batch: int, logs: Any) -> None:
+        if not monitor.rows:
+            tf.zeros((64 * 2**18,))
+
+    reset_peak()
+    large = keras.callbacks.LambdaCallback(on_train_batch_begin=much)
+    model.fit(x, x[:, :1], batch_size=512, epochs=2, verbose=0, callbacks=[monitor, large])
+    peaks = [row["peak_bytes"] for row in monitor.rows]
+    assert peak_bytes() == peaks[0] > 64 * 2**20 > peaks[1], "the training's peak is not the last epoch's"
     lines = (tmp_path / "logs" / "memory.csv").read_text(encoding="utf-8").splitlines()
     assert lines[0] == ",".join(COLUMNS)
     assert [line.split(",")[0] for line in lines[1:]] == ["1", "2"]

@@ -13,7 +13,7 @@ WARM_UP = 2
 # Operations imitated by one prediction, at most; a large graph gets fewer draws.
 OPERATIONS = 120_000
 FEWEST_DRAWS, MOST_DRAWS = 10, 40
-# What the imitation misses, this part of the peak; chosen by bench/memory_accuracy.py.
+# What the imitation misses: this part of the peak is added besides; chosen by bench/memory_accuracy.py.
 MARGIN = 0.03
 
 
