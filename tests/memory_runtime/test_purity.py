@@ -90,3 +90,20 @@ def test_a_layer_with_random_numbers_of_its_own_is_kept_in_every_plan() -> None:
     assert not plan.changes_nothing
     (mine,) = [s for s in plan.segments if s.first == "shaken" or s.last == "shaken"]
     assert mine.mode == KEEP
+
+
+def test_a_layer_that_assigns_its_trained_weights_is_kept() -> None:
+    inputs = keras.Input((16,))
+    x = layers.Dense(16, activation="relu")(inputs)
+    x = layers.SpectralNormalization(layers.Dense(16))(x)
+    x = layers.BatchNormalization()(layers.Dense(16)(x))
+    (kept,) = alone(keras.Model(inputs, layers.Dense(1)(x)), 8)
+    assert isinstance(kept, layers.SpectralNormalization)
+
+
+def test_mixed_precision_assigns_nothing() -> None:
+    inputs = keras.Input((16,))
+    policy = "mixed_bfloat16"
+    x = layers.Dense(16, activation="relu", dtype=policy)(inputs)
+    x = layers.BatchNormalization(dtype=policy)(layers.Dense(16, dtype=policy)(x))
+    assert not alone(keras.Model(inputs, layers.Dense(1)(x)), 8)

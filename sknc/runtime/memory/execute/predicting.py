@@ -20,6 +20,7 @@ from .cuts import Chain, Piece
 from .flatten import Context, FlatGraph
 from .plans import KEEP
 from .purity import impure, sparse_steps
+from .replay import variables_of
 from .rewrite import planned
 from .runner import Runner, obeying
 
@@ -174,6 +175,8 @@ class _Scoped(Runner):
         operations = tf.compat.v1.get_default_graph().get_operations
         for place, step in enumerate(self.graph.steps):
             before = len(operations())
+            trained, _ = variables_of([step])
+            weights = [variable.value for variable in trained]
             with tf.name_scope(f"{SCOPE}{place}"):
                 step.run(values, context)
             shapes = {key: values[key].shape for key in step.makes if isinstance(values[key], tf.Tensor)}
@@ -182,5 +185,8 @@ class _Scoped(Runner):
                 for key, shape in shapes.items()
                 if shape.is_fully_defined()
             )
-            if any(impure(operation) for operation in operations()[before:]):
+            # A trained weight that the layer itself assigns (spectral normalisation does) has the gradient of what it
+            # was assigned, which a second run, with the weight handed in, cannot tell from what it was before.
+            assigned = any(variable.value is not old for variable, old in zip(trained, weights, strict=True))
+            if assigned or any(impure(operation) for operation in operations()[before:]):
                 self.impure.add(place)
