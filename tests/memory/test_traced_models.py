@@ -162,7 +162,7 @@ def test_loss_scaling_is_traced() -> None:
 @pytest.mark.parametrize(
     ("model", "shape", "said"),
     [
-        (Plain, None, "does not say the shape of its input; call it once on a batch before, or give --input-shape"),
+        (Plain, None, "does not say the shape of its input; give --input-shape"),
         (Nothing, (3,), "the training step of 'nothing[_0-9]*' cannot be traced"),
         (Pair, (3,), "the training step of 'pair[_0-9]*' cannot be traced: [A-Za-z]+: [^\n]*symbolic"),
     ],

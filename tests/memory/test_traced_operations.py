@@ -8,6 +8,7 @@ import keras
 import pytest
 import tensorflow as tf
 
+from sknc.runtime.memory.oplayers import layer_graph
 from sknc.runtime.memory.tracing import trace_step
 
 MIB = 2**20
@@ -72,3 +73,16 @@ def test_a_loop_that_does_not_say_how_often_it_turns_is_told(most: int | None, t
 
 def test_recurrent_layers_say_how_often_they_turn() -> None:
     assert not trace_step(keras.Sequential([keras.Input((12, 8)), keras.layers.GRU(4), keras.layers.Dense(1)]), 4).notes
+
+
+def test_layers_are_told_apart_that_are_named_like_another_ones_further_calls() -> None:
+    twice, other = keras.layers.Dense(8, name="dense"), keras.layers.ReLU(name="dense_1")
+    inputs = keras.Input((8,))
+    model = keras.Model(inputs, keras.layers.Dense(1, name="dense_2")(other(twice(twice(inputs)))))
+    nodes = layer_graph(trace_step(model, 4).graph).nodes
+    assert [(node.name, node.type) for node in nodes][:4] == [
+        ("dense", "Dense"),
+        ("dense#2", "Dense"),
+        ("dense_1", "ReLU"),
+        ("dense_2", "Dense"),
+    ]

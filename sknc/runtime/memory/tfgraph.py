@@ -166,11 +166,13 @@ class LayerNames:
     Args:
         layers: for each layer's name, its class.
         model: the model's name; its scope is no layer.
+        scopes: the layer that opened each scope, as far as that was noted; others are found by their names.
     """
 
-    def __init__(self, layers: Mapping[str, str], model: str) -> None:
+    def __init__(self, layers: Mapping[str, str], model: str, scopes: Mapping[str, str] | None = None) -> None:
         self.layers = layers
         self.model = model
+        self.scopes = scopes or {}
         self.found: dict[str, str] = {}
 
     def call(self, name: str) -> tuple[str, bool]:
@@ -180,7 +182,7 @@ class LayerNames:
         deepest = 0
         names: list[str] = []
         for depth, part in enumerate(path, start=1):
-            known = self.known(part)
+            known = self.scopes.get("/".join(path[:depth])) or self.known(part)
             if known is None:
                 break
             if known != self.model:

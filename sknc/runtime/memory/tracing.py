@@ -15,7 +15,7 @@ import keras
 import tensorflow as tf
 
 from .errors import PlanError
-from .execute.internals import bypass
+from .execute.internals import bypass, noted_scopes
 from .grappler import optimized
 from .loops import LOOPS, says_its_turns
 from .losses import own_training, traced_loss
@@ -158,7 +158,7 @@ def _trace(model: Any, batch: int, structure: Any, names: Any, host: str) -> Tra
         symbols = [keras.KerasTensor((batch, *spec.shape[1:]), spec.dtype) for spec in specs]
         model(keras.tree.pack_sequence_as(structure, symbols))
     # A function's graph: what the user's code took from outside (a table of positions, a metric's counts) is handed in.
-    with tf.__internal__.FuncGraph("sknc_step").as_default() as graph:
+    with tf.__internal__.FuncGraph("sknc_step").as_default() as graph, noted_scopes() as scopes:
         inputs = [_placeholder((batch, *spec.shape[1:]), spec.dtype) for spec in specs]
         stand_ins = {id(variable): _placeholder(variable.shape, variable.dtype) for variable in model.variables}
         weights = [stand_ins[id(variable)] for variable in model.trainable_variables]
@@ -180,7 +180,7 @@ def _trace(model: Any, batch: int, structure: Any, names: Any, host: str) -> Tra
     held = [*stand_ins.values(), *batch_tensors, *outside]
     late = frozenset(op.name for op in graph.get_operations()[forward:])
     drawn = [place for place, stand_in in enumerate(held) if len(stand_in.shape) > 1 and place < len(stand_ins)]
-    names = names or LayerNames(layer_classes(model), model.name)
+    names = names or LayerNames(layer_classes(model), model.name, scopes)
     gates = graph.get_collection(GATES)
 
     def made(moved: Callable[[Any], Any], ops: Sequence[Any], unrolled: bool) -> OpGraph:

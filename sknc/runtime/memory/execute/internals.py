@@ -6,12 +6,37 @@ Keras runs a functional model's graph by these; whoever runs it in pieces has to
 from __future__ import annotations
 
 import importlib
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 
 def _module(name: str) -> Any:
     return importlib.import_module(f"keras.src.{name}")
+
+
+@contextmanager
+def noted_scopes() -> Iterator[dict[str, str]]:
+    """Notes which layer opens each name scope of the graph that is being traced: the layer's name, by the scope.
+
+    A scope's own name does not tell: TensorFlow numbers what is opened again, and Keras what is made again.
+    """
+    graph = importlib.import_module("tensorflow").compat.v1.get_default_graph
+    opening = _module("backend.tensorflow.core").name_scope
+    layer = _module("layers.layer").Layer
+    enter, found = opening.__enter__, dict[str, str]()
+
+    def entering(scope: Any) -> Any:
+        result = enter(scope)
+        if isinstance(scope.caller, layer):
+            found[graph().get_name_scope()] = scope.caller.name
+        return result
+
+    opening.__enter__ = entering
+    try:
+        yield found
+    finally:
+        opening.__enter__ = enter
 
 
 def mask_of(tensor: Any) -> Any:
