@@ -317,7 +317,8 @@ def test_plan_memory_plans_a_model_at_hand() -> None:
 
     model = keras_models.residual()
     model.compile("sgd", "sparse_categorical_crossentropy")
-    plain = sknc.plan_memory(model, batch_size=16)
+    assert sknc.plan_memory(model, batch_size=16)["optimizer"].lower() == "adam"
+    plain = sknc.plan_memory(model, batch_size=16, optimizer=None)
     assert (plain["optimizer"].lower(), plain["optimizer_bytes"]) == ("sgd", 0)
     planned = plan_memory(model, 16, budget=plain["predicted_peak"] * 3 // 4)
     assert planned["plan"]["feasible"]
