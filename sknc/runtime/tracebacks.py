@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 import traceback
 from pathlib import Path
@@ -79,8 +80,15 @@ def explain(program: Path, trace: TracebackType | None) -> list[str]:
     return lines
 
 
+def _told(error: BaseException) -> bool:
+    """Whether an error is one that this runtime raises to tell a person something: where it was found says nothing."""
+    return isinstance(error, Exception) and type(error).__module__.startswith(f"{__package__}.")
+
+
 def install(program: Path) -> None:
     """Adds the user's lines below the traceback of an exception that ends the process, and gives it its status.
+
+    What the runtime itself has to say comes without a traceback, but with SKNC_DEBUG=1.
 
     Args:
         program: the absolute path of the program that runs.
@@ -91,7 +99,10 @@ def install(program: Path) -> None:
     previous = sys.excepthook
 
     def hook(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-        previous(kind, error, trace)
+        if _told(error) and os.environ.get("SKNC_DEBUG") != "1":
+            sys.stderr.write(f"error: {error}\n")
+        else:
+            previous(kind, error, trace)
         lines = explain(program, trace)
         if lines:
             sys.stderr.write("\n".join(["In the script that this program was made from:", *lines, ""]))

@@ -316,6 +316,22 @@ class TestTracebacks:
         (program.parent / "manifest.json").write_text(json.dumps(manifest))
         assert tracebacks.line_map(program) == ("t.py", [(1, 3, 2)])
 
+    def test_what_the_runtime_says_has_no_traceback(self, program, capsys, monkeypatch) -> None:
+        monkeypatch.setattr(sys, "excepthook", sys.__excepthook__)
+        monkeypatch.setattr(tracebacks, "_installed", set())
+        tracebacks.install(program)
+
+        def shown(error: Exception) -> str:
+            with pytest.raises(type(error)) as raised:
+                raise error
+            sys.excepthook(raised.type, raised.value, raised.tb)
+            return capsys.readouterr().err
+
+        assert shown(skn_runtime.ProgramError("no", "yes")) == "error: no\n  hint: yes\n"
+        assert "Traceback" in shown(ValueError("the user's"))
+        monkeypatch.setenv("SKNC_DEBUG", "1")
+        assert "Traceback" in shown(skn_runtime.ProgramError("no"))
+
 
 class TestBuildOnly:
     def test_a_program_is_executed_up_to_its_training(self, tmp_path, capsys, monkeypatch) -> None:
