@@ -207,7 +207,8 @@ def _write_plan(report: Mapping[str, Any], path: Path) -> int:
     if not plan.pop("feasible"):
         asked, least = format_size(plan["budget"]), format_size(plan["smallest_budget"])
         click.echo(
-            f"{one['target']}: no training keeps {asked}; the smallest budget that one keeps is {least}", err=True
+            f"{one['target']}: the plan to be written: no training keeps {asked}; the smallest budget is {least}",
+            err=True,
         )
         return 1
     write_file(path, (json.dumps(plan, indent=2) + "\n").encode("utf-8"))

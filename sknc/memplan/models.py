@@ -14,6 +14,7 @@ from sknc.memplan.papermodels import paper_model
 from sknc.memplan.request import Request
 from sknc.memplan.usercode import UserCodeFailed, call_user, import_callable
 from sknc.runtime.memory.errors import PlanError
+from sknc.runtime.memory.execute.internals import number_names_from, numbered_names
 from sknc.runtime.memory.papernets import paper_network
 from sknc.runtime.memory.tensorflow import ModelSubjects
 from sknc.runtime.memory.tracing import update_rule
@@ -54,6 +55,7 @@ def model_in_scope(request: Request, kind: str, name: str) -> Iterator[ModelSubj
             return checked_model(name, loaded)
         return checked_model(name, call_user(f"calling '{name}'", function))
 
+    names = numbered_names()
     with ExitStack() as scope:
         scope.enter_context(keras.StatelessScope())
         try:
@@ -63,6 +65,8 @@ def model_in_scope(request: Request, kind: str, name: str) -> Iterator[ModelSubj
                 raise
             # Compiling makes an optimiser's variables, which the scope does not allow.
             scope.close()
+            # Named as in a training, whose first build this would be.
+            number_names_from(names)
             keeper.model = build()
             keeper.notes = (ALLOCATED,)
             if request.optimizer is None and keeper.model.optimizer is not None:

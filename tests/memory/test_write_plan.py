@@ -14,7 +14,7 @@ from sknc.runtime.memory.execute.flatten import flatten
 from sknc.runtime.memory.execute.keeper import fit_in_memory, plan_of
 from sknc.runtime.memory.execute.plans import check_plan, read_plan
 from sknc.runtime.memory.execute.predicting import fingerprint
-from tests.memory.keras_models import residual
+from tests.memory.keras_models import compiled, residual
 
 ROOT = Path(__file__).parents[2]
 TARGET = "tests.memory.keras_models:residual"
@@ -49,8 +49,21 @@ def test_a_training_obeys_what_was_written(capsys: pytest.CaptureFixture[str], t
 def test_a_budget_that_no_training_keeps_writes_nothing(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     path = tmp_path / "plan.json"
     assert main(["memplan", TARGET, "--batch", "64", "--budget", "1KiB", "--write-plan", str(path)]) == 1
-    assert "no training keeps 1.0 KiB; the smallest budget that one keeps is" in capsys.readouterr().err
+    assert "no training keeps 1.0 KiB; the smallest budget is" in capsys.readouterr().err
     assert not path.exists()
+
+
+def test_a_callable_that_compiles_has_the_names_of_a_new_process(tmp_path: Path) -> None:
+    path = tmp_path / "plan.json"
+    target = "tests.memory.keras_models:compiled"
+    assert (
+        main(["memplan", target, "--batch", "8", "--budget", "1GiB", "--write-plan", str(path), "-o", str(path)]) == 0
+    )
+    keras.backend.clear_session()
+    graph = flatten(compiled())
+    assert graph is not None
+    (segment,) = read_plan(path).segments
+    assert (segment.first, segment.last) == (graph.steps[0].name, graph.steps[-1].name)
 
 
 @pytest.mark.parametrize("arguments", [(TARGET, "--batch", "8"), ("paper:alexnet", "--budget", "1GiB")])

@@ -6,6 +6,7 @@ Keras runs a functional model's graph by these; whoever runs it in pieces has to
 from __future__ import annotations
 
 import importlib
+from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
@@ -37,6 +38,20 @@ def noted_scopes() -> Iterator[dict[str, str]]:
         yield found
     finally:
         opening.__enter__ = enter
+
+
+def numbered_names() -> dict[str, int]:
+    """Returns how far Keras has numbered the names of layers, by their classes."""
+    return dict(_module("backend.common.global_state").get_global_attribute("object_name_uids") or {})
+
+
+def number_names_from(before: dict[str, int]) -> None:
+    """Makes Keras number names as if nothing had been made since.
+
+    Args:
+        before: what `numbered_names` returned then.
+    """
+    _module("backend.common.global_state").set_global_attribute("object_name_uids", defaultdict(int, before))
 
 
 def mask_of(tensor: Any) -> Any:
