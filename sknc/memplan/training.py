@@ -34,8 +34,7 @@ def training_plan(request: Request, subjects: ModelSubjects, batch: int) -> dict
             f"'{request.target}' has no plan that a training could obey: what it computes is decided by Python code of "
             "its own; build it with keras.Input(...) and keras.Model(inputs, outputs)"
         )
-    predictor = Predictor(subjects.model, batch, rule=subjects.rule, allocator=subjects.allocator)
-    predictor.optimizer_name = subjects.optimizer_name
+    predictor = Predictor(subjects.model, batch, subjects.optimizer_name, subjects.rule, subjects.allocator)
     pools = Pools(spill=request.disk > 0, host_budget=request.host)
     try:
         chosen = Chooser(graph, predictor, subjects.input_pipeline, pools).choose(request.device)

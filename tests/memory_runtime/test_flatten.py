@@ -1,14 +1,15 @@
-"""Models inside of models are opened up, so that they can be cut, whatever Keras adds to their calls."""
+"""Flat graphs: models inside of models are opened up, whatever Keras adds to their calls; how large tensors are."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import keras
+import pytest
 from keras import layers
 
 from sknc.runtime.memory.execute.choose import Chooser
-from sknc.runtime.memory.execute.flatten import flatten
+from sknc.runtime.memory.execute.flatten import FlatGraph, flatten
 from sknc.runtime.memory.execute.plans import KEEP
 from sknc.runtime.memory.execute.predicting import Predictor
 
@@ -56,3 +57,19 @@ def test_a_model_that_is_called_twice_can_be_cut_in_the_middle() -> None:
     assert not chooser.profile.chain.joined
     plan = chooser.choose(int(0.9 * chooser.plain))
     assert [segment.mode for segment in plan.segments if segment.mode != KEEP]
+
+
+@pytest.mark.parametrize(
+    ("shape", "dtype", "size"),
+    [
+        ((None, 8), "float32", 4 * 8 * 4),
+        ((None, None, 8), "bfloat16", 4 * 8 * 2),
+        ((3, 8), "float64", 3 * 8 * 8),
+        ((None, 8), "bool", 4 * 8),
+        ((None, 8), "uint8", 4 * 8),
+        ((None, 8), "int64", 4 * 8 * 8),
+    ],
+)
+def test_an_unknown_length_counts_as_the_batch_does_once(shape: tuple[int | None, ...], dtype: str, size: int) -> None:
+    graph = FlatGraph(None)
+    assert graph.size(graph.key(keras.KerasTensor(shape, dtype)), 4) == size

@@ -10,9 +10,9 @@ from typing import Any
 import keras
 
 from .. import artifacts
+from ..arguments import named_arguments
 from ..context import current, session
 from ..errors import ProgramError
-from ..training import named_arguments
 from .state import Composition
 
 Metrics = dict[str, list[float]]

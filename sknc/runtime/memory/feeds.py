@@ -10,26 +10,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from ..arguments import named_arguments
 from ..frameworks import keras, tensorflow
 from .pipelines import dataset_batch, held_tensors
 
-# Of keras.Model.fit: samples in a batch of arrays, and its parameters by place.
+# Samples in a batch of arrays, where `keras.Model.fit` is told nothing else.
 DEFAULT_BATCH = 32
-_PLACES = (
-    "x",
-    "y",
-    "batch_size",
-    "epochs",
-    "verbose",
-    "callbacks",
-    "validation_split",
-    "validation_data",
-    "shuffle",
-    "class_weight",
-    "sample_weight",
-    "initial_epoch",
-    "steps_per_epoch",
-)
 # What the allocator counts, and from which rest on it splits a chunk.
 _COUNTED, _SPLIT = 256 * 1024, 128 << 20
 
@@ -63,7 +49,7 @@ def feed_of(args: tuple[Any, ...], kwargs: dict[str, Any], draw: bool = False) -
     Returns:
         What was found, and the arguments to call `fit` with.
     """
-    given = {**dict(zip(_PLACES, args, strict=False)), **kwargs}
+    given = named_arguments(args, kwargs)
     x = given.get("x")
     if x is None or _held(x):
         return Feed(args, kwargs, _batch_of_arrays(given), x)
@@ -171,7 +157,7 @@ def resident_bytes(args: tuple[Any, ...], kwargs: dict[str, Any]) -> int:
     if tensorflow().config.list_physical_devices("GPU"):
         # Arrays stay with the host, which is where tf.data lives.
         return 0
-    given = {**dict(zip(_PLACES, args, strict=False)), **kwargs}
+    given = named_arguments(args, kwargs)
     held = [given.get("x"), given.get("y"), given.get("sample_weight"), given.get("validation_data")]
     leaves = keras().tree.flatten(held)
     return sum(allotted(size) for leaf in leaves for size in (_bytes(leaf), *held_tensors(leaf)))

@@ -51,10 +51,10 @@ def optimizer_name(optimizer: Any) -> str:
     are part of it. The learning rate is not.
 
     Args:
-        optimizer: a keras optimiser, its name, or None for the default.
+        optimizer: a keras optimiser, what a plan says of one, or None for the default.
     """
     if optimizer is None or isinstance(optimizer, str):
-        return (optimizer or DEFAULT_OPTIMIZER).capitalize()
+        return optimizer or DEFAULT_OPTIMIZER.capitalize()
     inner = getattr(optimizer, "inner_optimizer", None)
     if inner is not None:
         return f"{type(optimizer).__name__}({optimizer_name(inner)})"

@@ -77,7 +77,8 @@ class Predictor:
     Args:
         model: a keras.Model; what its `call` does now is what is predicted.
         batch_size: samples in a batch.
-        optimizer: a keras optimiser, or None for the one that is planned with before a model is compiled.
+        optimizer: a keras optimiser, or what plans say of it where the rule is known; None for the one that is planned
+            with before a model is compiled.
         rule: what the optimiser does, where that is known already.
         allocator: 'default' or 'bfc'; this process's own when left out.
         shape: of one sample, or the inputs as keras.KerasTensor, where the model does not say it.
