@@ -3,11 +3,6 @@
 from __future__ import annotations
 
 import gc
-import itertools
-import json
-import random
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,7 +12,6 @@ import tensorflow as tf
 
 import sknc
 from sknc.runtime.memory.analysis import report
-from sknc.runtime.memory.bfc import Pool
 from sknc.runtime.memory.errors import PlanError, StuckStep
 from sknc.runtime.memory.executor import BUSY, CROWDED, Executor
 from sknc.runtime.memory.loops import LOOPS
@@ -25,7 +19,7 @@ from sknc.runtime.memory.opbuffers import Buffer
 from sknc.runtime.memory.opgraph import Op, OpGraph, with_updates
 from sknc.runtime.memory.oplayers import layer_graph, most_at_once
 from sknc.runtime.memory.planner import Budgets
-from sknc.runtime.memory.predict import predict_peak
+from sknc.runtime.memory.predict import least_limit, predict_peak
 from sknc.runtime.memory.tensorflow import ModelSubjects
 from sknc.runtime.memory.tfrules import ALLOCATORS
 from sknc.runtime.memory.tracing import trace_step, update_rule
@@ -33,78 +27,11 @@ from sknc.runtime.memory.tracing import trace_step, update_rule
 from . import keras_models
 
 MIB = 2**20
-# Makes tensors of some sizes and forgets others; prints what the allocator shows after each.
-ALLOCATE = """
-import json, sys
-import tensorflow as tf
-held, shown = {}, []
-for number, size in json.loads(sys.argv[1]):
-    if size:
-        held[number] = tf.fill([size // 4], 1.0)
-    else:
-        del held[number]
-    shown.append(tf.config.experimental.get_memory_info("CPU:0")["current"])
-print(json.dumps(shown))
-"""
 
 
 def in_use() -> int:
     gc.collect()  # models of earlier tests would go while this one is measured
     return int(tf.config.experimental.get_memory_info("CPU:0")["current"])
-
-
-class TestPool:
-    def test_chunks_are_handed_out_as_tensorflow_hands_them_out(self) -> None:
-        """The same requests to a fresh TensorFlow and to the imitation, which show the same after each of them."""
-        rng = random.Random(1)
-        sizes = (64, 262_140, 262_144, 300_000, MIB, 1_500_000, 2 * MIB, 3 * MIB, 5 * MIB)
-        pool, held, events, shown = Pool(ALLOCATORS["default"]), {}, [], []
-        for number in range(60):
-            if held and rng.random() < 0.4:
-                gone = rng.choice(list(held))
-                pool.free(held.pop(gone))
-                events.append((gone, 0))
-            else:
-                size = rng.choice(sizes)
-                held[number] = pool.allocate(size)
-                events.append((number, size))
-            shown.append(pool.in_use)
-        command = [sys.executable, "-c", ALLOCATE, json.dumps(events)]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
-        assert done.returncode == 0, done.stderr[-2000:]
-        assert json.loads(done.stdout.splitlines()[-1]) == shown
-
-    def test_a_chunk_of_less_than_twice_the_size_is_handed_out_whole(self) -> None:
-        pool = Pool(ALLOCATORS["bfc"])
-        first = pool.allocate(3 * MIB)
-        assert pool.in_use == 4 * MIB
-        second = pool.allocate(MIB)
-        pool.free(first)
-        pool.allocate(2 * MIB)
-        assert pool.in_use <= 4 * MIB
-        pool.free(second)
-
-    def test_free_neighbours_join(self) -> None:
-        pool = Pool(ALLOCATORS["bfc"])
-        handles = [pool.allocate(MIB // 4) for _ in range(8)]
-        for handle in random.Random(0).sample(handles, len(handles)):
-            pool.free(handle)
-        assert pool.in_use == 0
-        assert len(pool.chunks) == 1
-        assert next(iter(pool.chunks.values())).size == 2 * MIB
-
-    def test_random_use_never_overlaps(self) -> None:
-        rng = random.Random(3)
-        pool = Pool(ALLOCATORS["bfc"])
-        held: list[int] = []
-        for _ in range(2000):
-            if held and rng.random() < 0.5:
-                pool.free(held.pop(rng.randrange(len(held))))
-            else:
-                held.append(pool.allocate(rng.choice((100, 5000, 70_000, MIB, 3 * MIB))))
-            used = sorted((pool.chunks[handle].start, pool.chunks[handle].size) for handle in held)
-            assert all(start + size <= after for (start, size), (after, _) in itertools.pairwise(used))
-            assert pool.in_use == sum(size for _, size in used)
 
 
 def op_graph(*ops: Op, sizes: tuple[int, ...], held: int = 1) -> OpGraph:
@@ -119,6 +46,19 @@ class TestExecutor:
         )
         assert Executor(kept, ALLOCATORS["default"]).run().peak == MIB
         assert Executor(shared, ALLOCATORS["default"]).run().peak == 2 * MIB
+
+    def test_who_finds_a_limited_pool_full_waits_for_others_to_free(self) -> None:
+        """Two chains at once hold 8 MiB and fit into 6, one after the other."""
+        chains = [
+            op
+            for start in (1, 4)
+            for op in (Op("MatMul", (0,), (start,)), Op("MatMul", (start,), (start + 1,)), Op("Sum", (start + 1,), ()))
+        ]
+        graph = op_graph(*chains, sizes=(0, 2 * MIB, 2 * MIB, 0, 2 * MIB, 2 * MIB))
+        free, limited = (Executor(graph, ALLOCATORS["bfc"], 2, limit) for limit in (None, 6 * MIB))
+        assert max(free.run(seed, BUSY).peak for seed in range(20)) == 8 * MIB
+        assert max(limited.run(seed, BUSY).peak for seed in range(20)) <= 6 * MIB
+        assert limited.pool.limit == 6 * MIB
 
     def test_an_update_of_a_variable_that_is_still_read_needs_a_copy(self) -> None:
         ops = (
@@ -250,6 +190,18 @@ class TestTrace:
         assert most_at_once([]) == 0
         # The first ends where the third begins: what an operation reads is there while it makes its own.
         assert most_at_once([Buffer(4, 0, 2), Buffer(3, 1, 1), Buffer(5, 2, 3), Buffer(1, 3, 4)]) == 9
+
+
+def test_a_limit_has_to_be_higher_than_what_is_held() -> None:
+    """Tensors that grow: what is free behind them is never large enough for the next one."""
+    sizes = tuple(MIB * place for place in range(16))
+    ops = [Op("MatMul", (place,), (place + 1,)) for place in range(15)]
+    graph = op_graph(*ops, sizes=sizes)
+    held = predict_peak(graph, update_rule("sgd"), "bfc").scheduled
+    limit = least_limit(graph, update_rule("sgd"), 10 * MIB)
+    assert held < 35 * MIB < 1.2 * held < limit < 2 * held
+    one = Op("MatMul", (0,), (1,)), Op("MatMul", (1,), (2,))
+    assert least_limit(op_graph(*one, sizes=(0, 10 * MIB, 0)), update_rule("sgd"), 10 * MIB) < 11 * MIB
 
 
 def report_peak(graph: object) -> int:

@@ -13,7 +13,7 @@ from sknc.runtime.memory.execute.cuts import Way
 from sknc.runtime.memory.execute.flatten import flatten
 from sknc.runtime.memory.execute.plans import RECOMPUTE
 from sknc.runtime.memory.execute.pools import Pools
-from sknc.runtime.memory.execute.predicting import Predictor
+from sknc.runtime.memory.execute.predicting import Expected, Predictor
 
 MIB = 2**20
 
@@ -37,7 +37,11 @@ def test_no_budget_is_refused_while_the_smallest_of_a_sort_was_not_traced(
         return chooser.estimates.setdefault(way, room - 1)
 
     monkeypatch.setattr(chooser, "_estimate", estimated)
-    monkeypatch.setattr(chooser, "_peak", lambda way, ahead=False: room if way == small else room + MIB)
+
+    def expected(way: Way, ahead: bool = False) -> Expected:
+        return Expected(room // 2, room if way == small else room + MIB)
+
+    monkeypatch.setattr(chooser, "_expected", expected)
     monkeypatch.setattr(chooser, "_worth", lambda sort: True, raising=False)
     plan = chooser.choose(room)
     assert [segment.steps for segment in plan.segments] == [piece.end - piece.start for piece in small.pieces]

@@ -8,11 +8,16 @@ small requests at all.
 from __future__ import annotations
 
 from bisect import bisect_left, insort
+from contextlib import suppress
 from dataclasses import dataclass
 
 from .tfrules import Allocator
 
 _NOTHING = -1
+
+
+class PoolFull(Exception):
+    """A request for which a limited pool has neither a free chunk nor room for another region."""
 
 
 @dataclass(slots=True)
@@ -29,10 +34,19 @@ class Pool:
 
     Args:
         allocator: its constants.
+        limit: bytes that it may ask the system for; none when left out.
+
+    Attributes:
+        limit: as it is now.
+        asked_for: bytes that it has asked the system for.
+        in_use: bytes that are handed out.
+        peak: the most that were.
     """
 
-    def __init__(self, allocator: Allocator) -> None:
+    def __init__(self, allocator: Allocator, limit: int | None = None) -> None:
         self.allocator = allocator
+        self.limit = limit
+        self.asked_for = 0
         self.chunks: dict[int, _Chunk] = {}
         self.free_bins: list[list[tuple[int, int, int]]] = [[] for _ in range(21)]
         self.next_region = allocator.first_region
@@ -49,6 +63,9 @@ class Pool:
 
         Returns:
             A handle; negative for a request that is not counted.
+
+        Raises:
+            PoolFull: the limit leaves no room.
         """
         if wanted < self.allocator.counted_from:
             return _NOTHING
@@ -83,6 +100,42 @@ class Pool:
             self._merge(before, handle)
             handle = before
         self._insert_free(handle)
+
+    def demand(self, wanted: int) -> int:
+        """Hand out a chunk, and stretch the pool where there is none.
+
+        Args:
+            wanted: bytes.
+
+        Returns:
+            A handle; negative for a request that is not counted.
+        """
+        while True:
+            with suppress(PoolFull):
+                return self.allocate(wanted)
+            self.stretch()
+
+    def stretch(self) -> None:
+        """Raise the limit by half a percent; where all of it was given out, the last region gets longer.
+
+        That is what the region would have been like under the higher limit, had that been in the same power of two.
+        """
+        assert self.limit is not None, "a pool without a limit is never full"
+        more = self.allocator.alignment * (1 + self.limit // (200 * self.allocator.alignment))
+        self.limit += more
+        if self.limit - self.asked_for >= more + self.allocator.alignment:
+            return
+        self.asked_for += more
+        last = max(self.chunks, key=lambda handle: self.chunks[handle].start)
+        chunk = self.chunks[last]
+        if chunk.free:
+            self._remove_free(last)
+            chunk.size += more
+        else:
+            rest = _Chunk(chunk.start + chunk.size, more, True, last)
+            chunk.after = last = self._add(rest)
+        self.next_start += more
+        self._insert_free(last)
 
     def _bin(self, size: int) -> int:
         return min(20, (size >> 8).bit_length() - 1) if size >= 256 else 0
@@ -130,14 +183,19 @@ class Pool:
         return self.next_id
 
     def _extend(self, rounded: int) -> None:
-        """Ask the system for a region; regions double in size."""
+        """Ask the system for a region; regions double in size, and the last one takes what the limit leaves."""
+        left = None if self.limit is None else (self.limit - self.asked_for) // self.allocator.alignment
+        if left is not None and rounded > left * self.allocator.alignment:
+            raise PoolFull
         grown = False
         while self.next_region < rounded:
             self.next_region *= 2
             grown = True
-        region = _Chunk(self.next_start, self.next_region, True)
+        size = self.next_region if left is None else min(self.next_region, left * self.allocator.alignment)
+        self.asked_for += size
+        region = _Chunk(self.next_start, size, True)
         # Regions do not touch, so that chunks never join across them.
-        self.next_start += 2 * self.next_region
+        self.next_start += 2 * size
         self._insert_free(self._add(region))
         if not grown:
             self.next_region *= 2

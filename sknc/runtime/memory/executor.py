@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from math import log
 from typing import NamedTuple, NoReturn
 
-from .bfc import Pool
+from .bfc import Pool, PoolFull
 from .errors import StuckStep
 from .opgraph import NOT_AN_UPDATE, Op, OpGraph
 from .tfrules import IN_PLACE, INEXPENSIVE, SHARING, Allocator
@@ -112,13 +112,15 @@ class Executor:
         graph: the train step.
         allocator: the allocator's constants.
         threads: threads that run operations.
+        limit: bytes that the allocator may have, as long as that is enough: more where all threads would wait for
+            memory. None when left out.
     """
 
-    def __init__(self, graph: OpGraph, allocator: Allocator, threads: int = 2) -> None:
+    def __init__(self, graph: OpGraph, allocator: Allocator, threads: int = 2, limit: int | None = None) -> None:
         self.graph = graph
         self.threads = threads
         self.sizes = graph.sizes
-        self.pool = Pool(allocator)
+        self.pool = Pool(allocator, limit)
         slots = frozenset(graph.slots)
         self.held = {tensor: self.initial(tensor) for tensor in sorted(graph.held - slots)}
         self.zeros = self.shared_zeros()
@@ -162,9 +164,9 @@ class Executor:
         """Allocate what is held through all steps; drawing a kernel's first values leaves two holes behind it."""
         size = self.graph.sizes[tensor]
         if tensor not in self.graph.drawn:
-            return self.pool.allocate(size)
-        drafts = [self.pool.allocate(size) for _ in range(2)]
-        final = self.pool.allocate(size)
+            return self.pool.demand(size)
+        drafts = [self.pool.demand(size) for _ in range(2)]
+        final = self.pool.demand(size)
         for draft in drafts:
             self.pool.free(draft)
         return final
@@ -180,7 +182,7 @@ class Executor:
             size = self.sizes[slot]
             if size not in shared:
                 shared[size] = [0]
-                self.held[slot] = self.pool.allocate(size)
+                self.held[slot] = self.pool.demand(size)
             shared[size][0] += 1
         return shared
 
@@ -223,13 +225,14 @@ class _Step:
         self.idle = [True] * executor.threads
         self.events: list[tuple[float, int, int, int, list[int]]] = []
         self.started = 0
+        self.full = False
         self.clock = 0.0
 
     def run(self) -> Run:
         self.queues[0].extend(number for number, count in enumerate(self.waiting) if count == 0)
         self.dispatch()
         events, idle = self.events, self.idle
-        while events:
+        while events or self.make_room():
             self.clock, _, number, thread, loose = heapq.heappop(events)
             self.end(number, loose)
             self.hand_on(number, thread)
@@ -238,6 +241,14 @@ class _Step:
         if self.started < len(self.ops):
             self.stuck()
         return Run(self.pool.peak)
+
+    def make_room(self) -> bool:
+        """Stretch a full pool until one of the operations that wait for it runs; says whether one does."""
+        while self.full and not self.events and self.started < len(self.ops):
+            self.full = False
+            self.pool.stretch()
+            self.dispatch()
+        return bool(self.events)
 
     def stuck(self) -> NoReturn:
         """Say which operations never became ready: the peak of the others means nothing."""
@@ -254,7 +265,7 @@ class _Step:
                 number = self.take(thread)
                 if number is not None:
                     self.idle[thread] = False
-                    self.start(number, thread)
+                    self.begin(number, thread)
 
     def take(self, thread: int) -> int | None:
         """What a thread runs next: what it was about to, else its newest, else another one's oldest."""
@@ -265,7 +276,20 @@ class _Step:
         full = [queue for queue in self.queues if queue]
         return self.rng.choice(full).pop() if full else None
 
-    def start(self, number: int, thread: int) -> None:
+    def begin(self, number: int, thread: int) -> None:
+        """Start an operation; where a limited pool is full, its thread waits with it until something is freed."""
+        taken: list[tuple[int, int]] = []
+        try:
+            self.start(number, thread, taken)
+        except PoolFull:
+            for buffer, users in taken:
+                self.users[buffer] -= users - 1
+                self.release(buffer)
+            self.full = True
+            self.inline[thread].appendleft(number)
+            self.idle[thread] = True
+
+    def start(self, number: int, thread: int, taken: list[tuple[int, int]]) -> None:
         op = self.ops[number]
         loose: list[int] = []
         for output in self.ex.outputs[number]:
@@ -273,11 +297,13 @@ class _Step:
             if buffer >= 0:
                 self.buffer[output.tensor] = buffer
                 self.users[buffer] += output.readers or 1
+                taken.append((buffer, output.readers or 1))
                 if not output.readers:
                     loose.append(buffer)
         for size in op.scratch:
             buffer = self.allocate(size)
             self.users[buffer] += 1
+            taken.append((buffer, 1))
             loose.append(buffer)
         if op.updates != NOT_AN_UPDATE:
             self.update(op.updates)
@@ -290,18 +316,18 @@ class _Step:
         elif self.left.get(variable, 0) > 0 and variable not in self.outdated:
             # Somebody still reads the variable: the update writes to a copy, and the old value goes with its
             # last reader.
-            self.outdated[variable] = self.ex.held[variable]
-            self.ex.held[variable] = self.pool.allocate(self.ex.sizes[variable])
+            copy = self.pool.allocate(self.ex.sizes[variable])
+            self.outdated[variable], self.ex.held[variable] = self.ex.held[variable], copy
 
     def own_slot(self, slot: int) -> None:
         """Give a slot that still shares its zeros a buffer of its own; the last one keeps the zeros'."""
         sharing = self.ex.zeros[self.ex.sizes[slot]]
         if slot in self.ex.owned:
             return
+        if sharing[0] > 1:
+            self.pool.allocate(self.ex.sizes[slot])
         self.ex.owned.add(slot)
         sharing[0] -= 1
-        if sharing[0]:
-            self.pool.allocate(self.ex.sizes[slot])
 
     def lasting(self, number: int) -> float:
         """How long an operation takes in this step: exponential draws around what it should take."""
@@ -328,9 +354,9 @@ class _Step:
         return self.allocate(output.counted)
 
     def allocate(self, size: int) -> int:
+        self.handle.append(self.pool.allocate(size))
         self.size.append(size)
         self.users.append(0)
-        self.handle.append(self.pool.allocate(size))
         return len(self.size) - 1
 
     def end(self, number: int, loose: list[int]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .executor import BUSY, CROWDED, Executor
+from .executor import BUSY, CALM, CROWDED, Executor
 from .opgraph import OpGraph, UpdateRule, with_updates
 from .tfrules import ALLOCATORS
 
@@ -13,6 +13,9 @@ WARM_UP = 2
 # Operations imitated by one prediction, at most; a large graph gets fewer draws.
 OPERATIONS = 120_000
 FEWEST_DRAWS, MOST_DRAWS = 10, 40
+# The same for the least limit of an allocator, whose holes grow from step to step.
+LIMIT_OPERATIONS = 300_000
+FEWEST_LIMIT_DRAWS, MOST_LIMIT_DRAWS = 12, 60
 # What the imitation misses: this part of the peak is added besides; chosen by bench/memory_accuracy.py.
 MARGIN = 0.03
 
@@ -66,3 +69,32 @@ def predict_peak(
     peaks = sorted([busy.run(seed, loads[seed % 2]).peak for seed in range(WARM_UP + draws)][WARM_UP:])
     high = max(scheduled, peaks[-1])
     return Prediction(scheduled, high - scheduled + int(MARGIN * high), peaks[0], peaks[-1], held)
+
+
+def least_limit(
+    graph: OpGraph, rule: UpdateRule, start: int, allocator: str = "bfc", threads: int = 2, part: float = 1.0
+) -> int:
+    """Predict the least hard limit under which an allocator that asks for regions as it goes trains all steps.
+
+    Limits are about what the allocator has asked the system for, and best fit leaves holes: a step may fail under a
+    limit that is far above what it holds. One pool is imitated over many steps, and given more whenever all threads
+    wait for memory.
+
+    Args:
+        graph: forward and backward pass.
+        rule: what the optimiser does to one variable.
+        start: bytes that are given first; no less than the least limit is looked for.
+        allocator: 'default' or 'bfc'.
+        threads: threads that run operations.
+        part: of the usual number of steps.
+
+    Returns:
+        Bytes, with the margin of predictions.
+    """
+    whole = with_updates(graph, rule)
+    draws = part * min(MOST_LIMIT_DRAWS, max(FEWEST_LIMIT_DRAWS, LIMIT_OPERATIONS // max(1, len(whole.ops))))
+    executor = Executor(whole, ALLOCATORS[allocator], threads, start)
+    loads = (CALM, BUSY, CROWDED)
+    for seed in range(max(len(loads), round(draws))):
+        executor.run(seed, loads[seed % len(loads)])
+    return int((executor.pool.limit or 0) * (1 + MARGIN))

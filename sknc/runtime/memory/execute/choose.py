@@ -17,7 +17,7 @@ from .flatten import FlatGraph
 from .moves import moves, within
 from .plans import KEEP, MOVING, OFFLOAD, RECOMPUTE, SPILL, Plan, PlannedSegment
 from .pools import Pools
-from .predicting import Predictor, fingerprint
+from .predicting import Expected, Predictor, fingerprint
 from .runner import Runner, obeying
 
 # Plans that are traced for one budget; traces and their drawn steps are what planning takes its time for.
@@ -54,13 +54,13 @@ class Chooser:
         self.predictor = predictor
         self.resident = resident
         self.profile = predictor.profile(graph)
-        self.plain = self.profile.peak
+        self.plain = self.profile.expected.peak
         self.pools = pools or Pools()
         # What costs least is looked at first.
         self.sorts = [s for s in (RECOMPUTE, OFFLOAD, _PARTS, SPILL) if s not in MOVING or s in self.pools.limits]
         self.ladders: dict[str, _Ladder] = {}
         self.estimates: dict[Way, int] = {}
-        self.traced: dict[Way, int] = {}
+        self.traced: dict[Way, Expected] = {}
 
     def choose(self, budget: int) -> Plan:
         """Returns the quickest plan that was found to keep a budget.
@@ -73,7 +73,7 @@ class Chooser:
         """
         room = budget - self.resident
         if self.plain <= room:
-            return self._plan(None, self.plain, budget)
+            return self._plan(None, self.profile.expected, budget)
         self._look(room)
         enough = room
         for _ in range(_MOST_TRACED):
@@ -87,9 +87,9 @@ class Chooser:
         best = self._best(room) or self._last_resort(room)
         if best is None:
             raise self._refusal(budget)
-        peak = self._peak(best, ahead=True) if any(piece.mode in MOVING for piece in best.pieces) else None
-        if peak is not None and peak <= room:
-            return self._plan(best, peak, budget, ahead=True)
+        ahead = self._expected(best, ahead=True) if any(piece.mode in MOVING for piece in best.pieces) else None
+        if ahead is not None and ahead.peak <= room:
+            return self._plan(best, ahead, budget, ahead=True)
         return self._plan(best, self.traced[best], budget)
 
     def _ladder(self, sort: str) -> _Ladder:
@@ -138,8 +138,8 @@ class Chooser:
 
     def _best(self, room: int) -> Way | None:
         """The quickest plan so far that was traced and keeps within some room."""
-        fitting = [way for way, peak in self.traced.items() if peak <= room]
-        return min(fitting, key=lambda way: (way.seconds, self.traced[way]), default=None)
+        fitting = [way for way, expected in self.traced.items() if expected.peak <= room]
+        return min(fitting, key=lambda way: (way.seconds, self.traced[way].peak), default=None)
 
     def _last_resort(self, room: int) -> Way | None:
         """Traces small plans of each sort, so that what is refused was really looked at."""
@@ -155,7 +155,7 @@ class Chooser:
         return self._best(room)
 
     def _refusal(self, budget: int) -> InfeasibleBudget:
-        peaks = [self.plain, *self.traced.values()]
+        peaks = [self.plain, *(expected.peak for expected in self.traced.values())]
         smallest = self.resident + min(peaks)
         data = f", {format_size(self.resident)} of them for the training data" if self.resident else ""
         return InfeasibleBudget(
@@ -175,17 +175,17 @@ class Chooser:
 
     def _trace(self, way: Way) -> int:
         if way not in self.traced:
-            self.traced[way] = self._peak(way)
-        return self.traced[way]
+            self.traced[way] = self._expected(way)
+        return self.traced[way].peak
 
-    def _peak(self, way: Way, ahead: bool = False) -> int:
+    def _expected(self, way: Way, ahead: bool = False) -> Expected:
         pieces = way.pieces
         sizes, modes = [p.end - p.start for p in pieces], [p.mode for p in pieces]
         pools, parts, kept = self.pools.stand_ins(modes), [p.parts for p in pieces], [_inner(p) for p in pieces]
         with obeying(Runner(self.graph, sizes, modes, pools, parts, kept, ahead)):
-            return self.predictor.peak(self.pools.host or "") + _waiting(way, ahead)
+            return self.predictor.expected(self.pools.host or "").plus(_waiting(way, ahead))
 
-    def _plan(self, way: Way | None, peak: int, budget: int, ahead: bool = False) -> Plan:
+    def _plan(self, way: Way | None, expected: Expected, budget: int, ahead: bool = False) -> Plan:
         pieces = way.pieces if way else (Piece(0, len(self.graph.steps), KEEP),)
         sizes, modes = [piece.end - piece.start for piece in pieces], [piece.mode for piece in pieces]
         moved = moves(self.graph, self.predictor.batch_size, sizes, modes)
@@ -204,10 +204,11 @@ class Chooser:
             self.predictor.allocator,
             self.resident,
             budget,
-            peak + self.resident,
+            expected.peak + self.resident,
             self.plain + self.resident,
             tuple(segments),
             ahead,
+            expected.peak - expected.scheduled,
         )
 
 

@@ -103,7 +103,9 @@ def release(model: Any) -> Any:
     keeper = keeper_of(model)
     if keeper is not None:
         keeper.pools.close()
-        model.jit_compile = keeper.xla or model.jit_compile
+        if keeper.without_xla is not None and keeper.without_xla is getattr(model, "optimizer", None):
+            # Not compiled anew since.
+            model.jit_compile = True
     restore_step(model)
     start = vars(model).get("train_step")
     if isinstance(start, StepStart):
@@ -178,7 +180,7 @@ class Keeper:
         self.pools = pools
         self.resident = 0
         self.seen_data = False
-        self.xla: Any = None
+        self.without_xla: Any = None  # The optimiser of a model that was compiled to use XLA, and does not now.
         self.shape: Any = None
         self.settled_for: tuple[Any, ...] | None = None
         self.ready: Plan | None = None
@@ -234,7 +236,7 @@ class Keeper:
                 "XLA merges what is computed a second time with the first time, so that nothing is saved: "
                 "jit_compile is set to False to keep the memory budget"
             )
-            self.xla = model.jit_compile
+            self.without_xla = model.optimizer
             model.jit_compile = False
             model.train_function = None
         if getattr(model, "run_eagerly", False) and not self.plan.changes_nothing:
@@ -312,8 +314,8 @@ class Keeper:
         with as_plain(self.model):
             if graph is not None:
                 return Chooser(graph, predictor, self.resident, self.pools).choose(self.budget)
-            peak = predictor.peak()
-        total = peak + self.resident
+            expected = predictor.expected()
+        total = expected.peak + self.resident
         if total > self.budget:
             raise InfeasibleBudget(
                 f"'{self.model.name}' needs {format_size(total)} and {format_size(self.budget)} are given; what it "
@@ -321,10 +323,9 @@ class Keeper:
                 "with keras.Input(...) and keras.Model(inputs, outputs), or give more",
                 total,
             )
-        allocator, resident = predictor.allocator, self.resident
-        name = optimizer_name(optimizer)
-        network = fingerprint(self.model)
-        return Plan(self.model.name, network, self.batch_size, name, allocator, resident, self.budget, total, total, ())
+        name, network = optimizer_name(optimizer), fingerprint(self.model)
+        made_for = (self.model.name, network, self.batch_size, name, predictor.allocator, self.resident, self.budget)
+        return Plan(*made_for, total, total, (), reserve_bytes=expected.peak - expected.scheduled)
 
     def _handed_in(self, graph: FlatGraph | None, optimizer: Any) -> Plan | None:
         """The plan that was given, with the present data counted in."""

@@ -11,7 +11,7 @@ from typing import Any
 from ..errors import PlanError
 from ..units import format_size
 
-SCHEMA = 3
+SCHEMA = 4
 KEEP, RECOMPUTE, OFFLOAD, SPILL = "keep", "recompute", "offload", "spill"
 MODES = (KEEP, RECOMPUTE, OFFLOAD, SPILL)
 # Modes that move inputs away, the fastest first. Arithmetic speaks of spilling whatever the pool.
@@ -66,6 +66,8 @@ class Plan:
         baseline_peak: the same without a plan.
         segments: in order; together all layers of the model.
         ahead: whether what was moved away is fetched one segment ahead.
+        reserve_bytes: the part of the predicted peak that other orders of operations may need, and holes that an
+            allocator with a hard limit has between its tensors.
     """
 
     model: str
@@ -79,6 +81,7 @@ class Plan:
     baseline_peak: int
     segments: tuple[PlannedSegment, ...]
     ahead: bool = False
+    reserve_bytes: int = 0
 
     @property
     def changes_nothing(self) -> bool:

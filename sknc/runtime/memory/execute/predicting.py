@@ -12,7 +12,7 @@ from typing import Any
 from ...frameworks import tensorflow
 from ..opgraph import OpGraph, UpdateRule
 from ..optimizers import DEFAULT_OPTIMIZER, optimizer_name
-from ..predict import predict_peak
+from ..predict import least_limit, predict_peak
 from ..threads import threads_in_use
 from ..tracing import Traced, trace_step, update_rule
 from .costs import SCOPE, StepNames, chain_of_trace, places_of
@@ -26,9 +26,32 @@ from .runner import Runner, obeying
 
 # Drawn steps of an estimate and of a prediction: planning takes most of its time for them.
 _FEW_DRAWS, _DRAWS = 10, 24
-# A budget is for thousands of steps, of which a few hold more than any that was drawn; and under a hard limit best fit
-# with coalescing loses some in holes: a step that held 205 MiB failed at a limit of 200 and ran at 220.
-_RESERVE = {"default": 0.04, "bfc": 0.08}
+# Of the steps that the least limit is looked for in, an estimate has this part.
+_FEW_LIMITED = 0.25
+# A budget is for thousands of steps, of which a few hold more than any that was drawn.
+_RARE = 0.04
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """What is expected of a step.
+
+    Attributes:
+        scheduled: bytes that the allocator shows when operations last as long as they should.
+        peak: bytes that are enough for it: a reserve for other orders of operations is included, and one for the holes
+            of an allocator that has a hard limit.
+    """
+
+    scheduled: int
+    peak: int
+
+    def plus(self, more: int) -> Expected:
+        """Returns what is expected when something else needs room as well.
+
+        Args:
+            more: bytes.
+        """
+        return Expected(self.scheduled, self.peak + more)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +59,7 @@ class Profile:
     """What is known of a model's training step without a plan.
 
     Attributes:
-        peak: bytes that the allocator will show as its peak, a reserve included.
+        expected: of the step.
         chain: the network as arithmetic sees it.
         base: bytes that are there before the step, and stay: variables, slots of the optimiser, the batch.
         alone: places of steps that must not be run a second time.
@@ -44,7 +67,7 @@ class Profile:
         places: the step of the network that each operation belongs to.
     """
 
-    peak: int
+    expected: Expected
     chain: Chain
     base: int
     alone: frozenset[int]
@@ -109,14 +132,11 @@ class Predictor:
             self._rule = update_rule(self.optimizer)
         return self._rule
 
-    def peak(self, host: str = "") -> int:
-        """Predicts the peak of the step as the model would run it now.
+    def expected(self, host: str = "") -> Expected:
+        """Predicts what the step as the model would run it now holds and needs.
 
         Args:
             host: the device of the host pool; what is there does not count.
-
-        Returns:
-            Bytes that the allocator will show, a reserve included.
         """
         return self._scheduled(trace_step(self.model, self.batch_size, self.shape, host=host))
 
@@ -132,13 +152,13 @@ class Predictor:
         scoped = _Scoped(graph)
         with obeying(scoped):
             traced = trace_step(self.model, self.batch_size, self.shape, names=StepNames())
-        peak = self._scheduled(traced)
+        expected = self._scheduled(traced)
         chain = chain_of_trace(traced.graph, len(graph.steps))
         base = traced.parameters + traced.trained * self.rule.slots + traced.inputs
         trained = self.model.trainable_variables
         alone = frozenset(scoped.impure) | sparse_steps(graph, [trained[place] for place in traced.sparse])
         places = places_of(traced.graph, len(graph.steps))
-        return Profile(peak, chain, min(base, peak), alone, traced.graph, tuple(places))
+        return Profile(expected, chain, min(base, expected.peak), alone, traced.graph, tuple(places))
 
     def estimate(self, profile: Profile, pieces: Sequence[Piece]) -> int:
         """Estimates the peak of a plan without tracing it.
@@ -151,13 +171,19 @@ class Predictor:
             Bytes.
         """
         graph = planned(profile.graph, profile.places, pieces)
-        found = predict_peak(graph, self.rule, self.allocator, self.threads, _FEW_DRAWS)
-        return int(found.peak * (1 + _RESERVE[self.allocator]))
+        return self._scheduled_in(graph, _FEW_DRAWS, _FEW_LIMITED).peak
 
-    def _scheduled(self, traced: Traced) -> int:
-        """The peak of a traced step."""
-        found = predict_peak(traced.run, self.rule, self.allocator, self.threads, _DRAWS)
-        return int(found.peak * (1 + _RESERVE[self.allocator]))
+    def _scheduled(self, traced: Traced) -> Expected:
+        return self._scheduled_in(traced.run, _DRAWS)
+
+    def _scheduled_in(self, graph: OpGraph, draws: int, limited: float = 1.0) -> Expected:
+        """What a step's operations hold and need."""
+        found = predict_peak(graph, self.rule, self.allocator, self.threads, draws)
+        if self.allocator == "default":
+            # Has no limit but the machine's memory.
+            return Expected(found.scheduled, int(found.peak * (1 + _RARE)))
+        limit = least_limit(graph, self.rule, found.scheduled, self.allocator, self.threads, limited)
+        return Expected(found.scheduled, max(found.peak, limit))
 
 
 class _Scoped(Runner):
