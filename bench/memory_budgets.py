@@ -5,7 +5,8 @@
     python bench/memory_budgets.py [NET ...] --plan [--jobs 2] [--folder plans]            the plans for both, alone
 
 Nets are `residual40` (40 blocks of convolution, batch norm, ReLU and addition; batch 32), `residualN`, and names of
-keras.applications (batch 16, 64x64 or the least that the net takes). One process plans all budgets of a net and
+keras.applications (batch 16, 64x64 or the least that the net takes), each with `@SIDExBATCH` behind it for another
+size. One process plans all budgets of a net and
 writes the plans, which are not made again; each plan is obeyed by a process of its own under
 TF_CPU_BFC_MEM_LIMIT_IN_MB: the budget and nothing more. `activations` is the measured peak less what was held
 before the step.
@@ -38,11 +39,15 @@ NETS = "MobileNetV2 ResNet50 VGG16 DenseNet121 EfficientNetB0 InceptionV3 Xcepti
 
 def side_of(name: str) -> int:
     """Returns the side of a network's images."""
+    if "@" in name:
+        return int(name.partition("@")[2].partition("x")[0])
     return 32 if name.startswith("residual") else LEAST.get(name, 64)
 
 
 def batch_of(name: str) -> int:
     """Returns the samples in a batch."""
+    if "@" in name:
+        return int(name.rpartition("x")[2])
     return 32 if name.startswith("residual") else 16
 
 
@@ -51,8 +56,10 @@ def network(name: str) -> Any:
     import keras
 
     if name.startswith("residual"):
-        return memory_depth.network(int(name.removeprefix("residual")))
-    return getattr(keras.applications, name)(weights=None, input_shape=(side_of(name), side_of(name), 3), classes=10)
+        return memory_depth.network(int(name.removeprefix("residual").partition("@")[0]))
+    return getattr(keras.applications, name.partition("@")[0])(
+        weights=None, input_shape=(side_of(name), side_of(name), 3), classes=10
+    )
 
 
 def compiled(name: str, optimizer: str, how: str = "plain") -> Any:

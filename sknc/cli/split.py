@@ -62,7 +62,7 @@ def command(
         _check(prepared, folder, format_name)
     elif not diff:
         written = write_folder(prepared, folder)
-        _report(prepared, folder, written, format_name)
+        _report(prepared, folder, written, format_name, budget)
 
 
 def _show_diff(prepared: Prepared) -> None:
@@ -103,7 +103,7 @@ def _check(prepared: Prepared, folder: Path, format_name: str) -> None:
         raise SystemExit(1)
 
 
-def _report(prepared: Prepared, folder: Path, written: bool, format_name: str) -> None:
+def _report(prepared: Prepared, folder: Path, written: bool, format_name: str, budget: int | None) -> None:
     """Tell what was written, for people or for machines."""
     if format_name == "json":
         from sknc.diagnostics import to_json
@@ -119,4 +119,4 @@ def _report(prepared: Prepared, folder: Path, written: bool, format_name: str) -
         return
     from sknc.cli._summary import show_summary
 
-    show_summary(prepared.blocks, str(folder), written)
+    show_summary(prepared.blocks, str(folder), written, budget)

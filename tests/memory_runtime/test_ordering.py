@@ -15,8 +15,10 @@ from sknc.runtime.memory.execute import ordering
 from sknc.runtime.memory.execute.flatten import flatten
 from sknc.runtime.memory.execute.keeper import fit_in_memory, release
 from sknc.runtime.memory.execute.runner import Runner
+from sknc.runtime.memory.executor import Executor
 from sknc.runtime.memory.opgraph import Op, OpGraph, UpdateOp, UpdateRule, with_updates
 from sknc.runtime.memory.tfgraph import GATES
+from sknc.runtime.memory.tfrules import ALLOCATORS
 from sknc.runtime.memory.tracing import trace_step, update_rule
 
 OPTIMIZERS = keras.optimizers
@@ -193,3 +195,17 @@ def test_updates_that_look_at_all_gradients_wait_for_them() -> None:
     graph = OpGraph(ops, (1, 1, 1, 1), frozenset({0, 1}), {0: 2, 1: 3})
     rule = UpdateRule("sgd", (UpdateOp("Assign", (-1,), (), False, "variable"),), 0, together=True)
     assert [op.waits for op in with_updates(graph, rule).ops] == [(), (), (1,), (0,)]
+
+
+def test_gates_have_the_order_of_their_groups_whatever_the_order_of_operations() -> None:
+    """The second gate's operation comes first: the update that waits for the first gate is still the later one."""
+    ops = (
+        Op("MatMul", (0,), (3,)),
+        Op("Identity", (2,), (4,)),
+        Op("MatMul", (4,), (5,)),
+        Op("Identity", (2,), (6,)),
+        Op("MatMul", (6,), (7,)),
+    )
+    graph = OpGraph(ops, (1,) * 8, frozenset({0, 1, 2}), {0: 3, 1: 7}, gates=((3,), (1,)))
+    whole = with_updates(graph, UpdateRule("sgd", (UpdateOp("Assign", (-1,), (), False, "variable"),), 0))
+    Executor(whole, ALLOCATORS["bfc"]).run()

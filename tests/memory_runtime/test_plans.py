@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from sknc.runtime.memory.errors import PlanError
-from sknc.runtime.memory.execute.plans import Plan, PlannedSegment, check_plan, read_plan
+from sknc.runtime.memory.execute.plans import Plan, PlannedSegment, check_plan, check_training, read_plan
 
 PLAN = Plan(
     "net",
@@ -29,6 +29,9 @@ def test_a_plan_is_read_as_it_was_written(tmp_path: Path) -> None:
     path = tmp_path / "plan.json"
     path.write_text(json.dumps(PLAN.as_json()), encoding="utf-8")
     assert read_plan(path) == PLAN
+    longer = replace(PLAN, inputs=((200,), (None, 3)), reserve_bytes=7)
+    path.write_text(json.dumps(longer.as_json()), encoding="utf-8")
+    assert read_plan(path) == longer
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"schema": 1}', '{"schema": 2, "segments": [{}]}'])
@@ -87,3 +90,20 @@ def test_the_summary_says_what_is_done() -> None:
     whole = replace(PLAN, segments=(PlannedSegment("a", "c", 3, "keep"),))
     assert whole.changes_nothing
     assert "nothing is recomputed" in whole.summary()
+
+
+def test_a_plan_is_for_one_training_only() -> None:
+    plan = replace(PLAN, inputs=((200,),))
+    check_training(plan, 32, "adam", [(200,)], 900)
+    with pytest.raises(PlanError, match="batches of 32"):
+        check_training(plan, 16, "adam", [(200,)], 900)
+    with pytest.raises(PlanError, match=r"\(200,\).*\(100,\)"):
+        check_training(plan, 32, "adam", [(100,)], 900)
+    with pytest.raises(PlanError, match="the model's own"):
+        check_training(plan, 32, "adam", [], 900)
+    with pytest.raises(PlanError, match=r"1000 B \(100 B of them for the training data\)"):
+        check_training(plan.with_data(100), 32, "adam", [(200,)], 900)
+
+
+def test_a_plan_prints_as_its_summary() -> None:
+    assert str(PLAN) == PLAN.summary()

@@ -136,7 +136,7 @@ def with_updates(graph: OpGraph, rule: UpdateRule) -> OpGraph:
     before: tuple[int, ...] = ()
     if graph.gates:
         pairs.reverse()
-        pairs.sort(key=lambda pair: places.get(pair[0], (len(graph.ops),))[0])
+        pairs.sort(key=lambda pair: places.get(pair[0], len(graph.gates)))
     for variable, gradient in pairs:
         start = len(ops)
         mine = list(range(len(sizes), len(sizes) + rule.slots))
@@ -161,7 +161,7 @@ def with_updates(graph: OpGraph, rule: UpdateRule) -> OpGraph:
             )
             ops.append(new)
         assigning = tuple(start + number for number, op in enumerate(rule.ops) if op.assigns)
-        for number in places.get(variable, ()):
+        for number in graph.gates[places[variable]] if variable in places else ():
             ops[number] = replace(ops[number], waits=(*ops[number].waits, *assigning))
         before = assigning if graph.gates else ()
     held = graph.held | frozenset(slots)
@@ -174,8 +174,8 @@ def _assigned(op: UpdateOp, variable: int, slots: list[int]) -> int:
     return slots[op.slot] if 0 <= op.slot < len(slots) else NOT_AN_UPDATE
 
 
-def _first_gates(graph: OpGraph, makers: Mapping[int, int]) -> dict[int, tuple[int, ...]]:
-    """For each variable, the gate after the last one that leads to its gradient."""
+def _first_gates(graph: OpGraph, makers: Mapping[int, int]) -> dict[int, int]:
+    """For each variable, the number of the gate after the last one that leads to its gradient."""
     own: dict[int, int] = {}
     for place, group in enumerate(graph.gates):
         for number in group:
@@ -190,5 +190,5 @@ def _first_gates(graph: OpGraph, makers: Mapping[int, int]) -> dict[int, tuple[i
     for variable, gradient in graph.gradients.items():
         place = behind[makers[gradient]].bit_length() if gradient in makers else len(graph.gates)
         if place < len(graph.gates):
-            found[variable] = graph.gates[place]
+            found[variable] = place
     return found

@@ -19,6 +19,7 @@ from .plans import KEEP, MOVING, OFFLOAD, RECOMPUTE, SPILL, Plan, PlannedSegment
 from .pools import Pools
 from .predicting import Expected, Predictor, fingerprint
 from .runner import Runner, obeying
+from .shapes import described
 
 # Plans that are traced for one budget; traces and their drawn steps are what planning takes its time for.
 _MOST_TRACED = 3
@@ -209,6 +210,7 @@ class Chooser:
             tuple(segments),
             ahead,
             expected.peak - expected.scheduled,
+            described(self.predictor.shape),
         )
 
 

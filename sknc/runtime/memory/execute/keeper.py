@@ -24,7 +24,7 @@ from .choose import Chooser
 from .flatten import FlatGraph, flatten
 from .moving import Moved
 from .ordering import order_step, restore_step
-from .plans import POOLS, Plan, check_plan, read_plan
+from .plans import POOLS, Plan, check_plan, check_training, read_plan
 from .pools import Pools
 from .predicting import Predictor, allocator_in_use, fingerprint
 from .room import forget_shortage, last_shortage
@@ -325,7 +325,8 @@ class Keeper:
             )
         name, network = optimizer_name(optimizer), fingerprint(self.model)
         made_for = (self.model.name, network, self.batch_size, name, predictor.allocator, self.resident, self.budget)
-        return Plan(*made_for, total, total, (), reserve_bytes=expected.peak - expected.scheduled)
+        reserve = expected.peak - expected.scheduled
+        return Plan(*made_for, total, total, (), reserve_bytes=reserve, inputs=described(predictor.shape))
 
     def _handed_in(self, graph: FlatGraph | None, optimizer: Any) -> Plan | None:
         """The plan that was given, with the present data counted in."""
@@ -340,18 +341,9 @@ class Keeper:
                 "plan out to have one made"
             )
         name = optimizer_name(optimizer) if optimizer is not None else plan.optimizer
-        more = self.resident - plan.resident_bytes
-        if (plan.batch_size, plan.optimizer) != (self.batch_size, name):
-            raise PlanError(
-                f"the plan is for batches of {plan.batch_size} and {plan.optimizer}, and this model trains with "
-                f"batches of {self.batch_size} and {name}; leave the plan out to have one made"
-            )
-        if plan.predicted_peak + more > self.budget:
-            raise PlanError(
-                f"the plan needs {format_size(plan.predicted_peak + more)} and {format_size(self.budget)} are given; "
-                "leave the plan out to have one made"
-            )
-        return replace(plan.with_data(self.resident), budget=self.budget)
+        plan = plan.with_data(self.resident)
+        check_training(plan, self.batch_size, name, described(needed(self.model, self.shape)), self.budget)
+        return replace(plan, budget=self.budget)
 
     def _kept(self, graph: FlatGraph | None, optimizer: Any) -> Plan | None:
         """The plan of this program's last run, when it was made for what is trained now."""
@@ -363,8 +355,9 @@ class Keeper:
             check_plan(plan, [step.name for step in graph.steps], fingerprint(self.model))
         except PlanError:
             return None
-        mine = (self.batch_size, self.budget, optimizer_name(optimizer), allocator_in_use())
-        made_for = (plan.batch_size, plan.budget, plan.optimizer, plan.allocator)
+        shapes = described(needed(self.model, self.shape))
+        mine = (self.batch_size, self.budget, optimizer_name(optimizer), allocator_in_use(), shapes)
+        made_for = (plan.batch_size, plan.budget, plan.optimizer, plan.allocator, plan.inputs)
         # Before `fit` nobody knows which data there will be: those of the last run, it may be.
         same_data = not self.seen_data or self.resident == plan.resident_bytes
         return plan.with_data(self.resident) if mine == made_for and same_data and self.pools.allow(plan) else None

@@ -68,6 +68,7 @@ class Plan:
         ahead: whether what was moved away is fetched one segment ahead.
         reserve_bytes: the part of the predicted peak that other orders of operations may need, and holes that an
             allocator with a hard limit has between its tensors.
+        inputs: shapes of one sample of each input, where the model does not say them.
     """
 
     model: str
@@ -82,6 +83,7 @@ class Plan:
     segments: tuple[PlannedSegment, ...]
     ahead: bool = False
     reserve_bytes: int = 0
+    inputs: tuple[tuple[int | None, ...], ...] = ()
 
     @property
     def changes_nothing(self) -> bool:
@@ -115,6 +117,9 @@ class Plan:
         more = resident - self.resident_bytes
         peaks = self.predicted_peak + more, self.baseline_peak + more
         return replace(self, resident_bytes=resident, predicted_peak=peaks[0], baseline_peak=peaks[1])
+
+    def __str__(self) -> str:
+        return self.summary()
 
     def summary(self) -> str:
         """Returns one line for people."""
@@ -161,6 +166,7 @@ def read_plan(path: Path) -> Plan:
             for segment in ({k: v for k, v in found.items() if k != "inputs"} for found in content.pop("segments"))
         )
         content.pop("moved_bytes")
+        content["inputs"] = tuple(tuple(shape) for shape in content.get("inputs", ()))
         plan = Plan(**content, segments=segments)
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise PlanError(f"'{path}' is no memory plan: {error}") from error
@@ -199,3 +205,35 @@ def check_plan(plan: Plan, names: Sequence[str], network: str) -> None:
         raise PlanError(f"the plan is for {planned} layers, the network has {len(names)}")
     if plan.network != network:
         raise PlanError("the plan is for variables of other shapes or types, or others of them were trained")
+
+
+def check_training(
+    plan: Plan, batch_size: int, optimizer: str, inputs: Sequence[tuple[int | None, ...]], budget: int
+) -> None:
+    """Checks that a plan is one for a training.
+
+    Args:
+        plan: the plan, with the training's data counted in.
+        batch_size: samples in a batch.
+        optimizer: its name, as plans have it.
+        inputs: shapes of one sample of each input, where the model does not say them.
+        budget: bytes.
+
+    Raises:
+        PlanError: the plan was made for another training.
+    """
+    advice = "leave the plan out to have one made"
+    if (plan.batch_size, plan.optimizer) != (batch_size, optimizer):
+        raise PlanError(
+            f"the plan is for batches of {plan.batch_size} and {plan.optimizer}, and this model trains with batches of "
+            f"{batch_size} and {optimizer}; {advice}"
+        )
+    if plan.inputs != tuple(inputs):
+        made_for, given = (", ".join(map(str, shapes)) or "the model's own" for shapes in (plan.inputs, inputs))
+        raise PlanError(f"the plan is for inputs of shape {made_for}, and this model trains with {given}; {advice}")
+    if plan.predicted_peak > budget:
+        resident = plan.resident_bytes
+        data = f" ({format_size(resident)} of them for the training data)" if resident else ""
+        raise PlanError(
+            f"the plan needs {format_size(plan.predicted_peak)}{data} and {format_size(budget)} are given; {advice}"
+        )

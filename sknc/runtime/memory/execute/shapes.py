@@ -35,14 +35,18 @@ def build(model: Any, inputs: Any) -> None:
         ) from error
 
 
-def described(inputs: Any) -> tuple[Any, ...]:
-    """Returns shapes as they can be compared.
+def described(inputs: Any) -> tuple[tuple[int | None, ...], ...]:
+    """Returns the shapes of one sample of each input, as they can be compared.
 
     Args:
         inputs: the shape of one sample, keras.KerasTensors, or None.
     """
+    if inputs is None:
+        return ()
     parts = keras().tree.flatten(inputs)
-    return tuple((tuple(part.shape), part.dtype) if hasattr(part, "shape") else part for part in parts)
+    if all(hasattr(part, "shape") for part in parts):
+        return tuple(tuple(part.shape[1:]) for part in parts)
+    return (tuple(inputs),)
 
 
 def needed(model: Any, inputs: Any) -> Any:
