@@ -6,10 +6,9 @@
 
 Nets are `residual40` (40 blocks of convolution, batch norm, ReLU and addition; batch 32), `residualN`, and names of
 keras.applications (batch 16, 64x64 or the least that the net takes), each with `@SIDExBATCH` behind it for another
-size. One process plans all budgets of a net and
-writes the plans, which are not made again; each plan is obeyed by a process of its own under
-TF_CPU_BFC_MEM_LIMIT_IN_MB: the budget and nothing more. `activations` is the measured peak less what was held
-before the step.
+size. One process plans all budgets of a net and writes the plans, which are not made again; each plan is obeyed by a
+process of its own under TF_CPU_BFC_MEM_LIMIT_IN_MB: the budget and nothing more. `activations` is the measured peak
+less what was held before the step.
 
 With --times one process at a time trains plain Keras, our plans for a 4th and a 10th of plain Keras's activations,
 tf.recompute_grad at sqrt(n) segments, and keras.RematScope. `cpu` is processor seconds a step, which other load

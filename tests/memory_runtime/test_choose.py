@@ -8,6 +8,7 @@ import keras
 import pytest
 from keras import layers
 
+from sknc.runtime.memory.errors import InfeasibleBudget, StuckStep
 from sknc.runtime.memory.execute.choose import _PARTS, Chooser
 from sknc.runtime.memory.execute.cuts import Way
 from sknc.runtime.memory.execute.flatten import flatten
@@ -45,3 +46,21 @@ def test_no_budget_is_refused_while_the_smallest_of_a_sort_was_not_traced(
     monkeypatch.setattr(chooser, "_worth", lambda sort: True, raising=False)
     plan = chooser.choose(room)
     assert [segment.steps for segment in plan.segments] == [piece.end - piece.start for piece in small.pieces]
+
+
+def test_plans_that_cannot_be_imitated_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    hidden: list[Any] = [layers.Dense(64, activation="tanh") for _ in range(8)]
+    model = keras.Sequential([keras.Input((64,)), *hidden, layers.Dense(1)])
+    model.compile("sgd", "mse")
+    graph = flatten(model)
+    assert graph is not None
+    chooser = Chooser(graph, Predictor(model, 4096, model.optimizer), pools=Pools(spill=False))
+
+    def stuck(*_: Any, **__: Any) -> Any:
+        raise StuckStep("operations wait for each other")
+
+    monkeypatch.setattr(Predictor, "estimate", stuck)
+    monkeypatch.setattr(Predictor, "expected", stuck)
+    with pytest.raises(InfeasibleBudget) as refused:
+        chooser.choose(chooser.plain - 1)
+    assert refused.value.smallest == chooser.plain

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from ..errors import InfeasibleBudget
+from ..errors import InfeasibleBudget, StuckStep
 from ..units import format_size
 from .cuts import Piece, Way
 from .cutter import Cutter
@@ -36,6 +36,8 @@ _SMALLEST = 4
 # What order and the allocator add to arithmetic, for what is estimated by arithmetic alone. A guess that only says what
 # is traced first: no plan is taken untraced.
 _UNSEEN = 1.15
+# Of a plan that the imitation could not run: more than any budget.
+_NEVER = Expected(2**62, 2**62)
 # A sort of ways beside those that are named like the mode of their pieces.
 _PARTS = "parts"
 
@@ -171,12 +173,19 @@ class Chooser:
             size = self.profile.base + int(_UNSEEN * way.held)
             self.estimates[way] = min(size, self.estimates.get(way, size))
         elif way not in self.estimates:
-            self.estimates[way] = self.predictor.estimate(self.profile, way.pieces) + _waiting(way)
+            try:
+                self.estimates[way] = self.predictor.estimate(self.profile, way.pieces) + _waiting(way)
+            except StuckStep:
+                self.estimates[way] = _NEVER.peak
         return self.estimates[way]
 
     def _trace(self, way: Way) -> int:
         if way not in self.traced:
-            self.traced[way] = self._expected(way)
+            try:
+                self.traced[way] = self._expected(way)
+            except StuckStep:
+                # Nobody knows what it would hold. There are others.
+                self.traced[way] = _NEVER
         return self.traced[way].peak
 
     def _expected(self, way: Way, ahead: bool = False) -> Expected:

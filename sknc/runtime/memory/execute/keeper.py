@@ -84,7 +84,10 @@ def fit_in_memory(
     keeper.shape = None if input_shape is None else tuple(input_shape)
     keeper.ready = read_plan(Path(plan)) if isinstance(plan, str | os.PathLike) else plan
     if keeper.can_settle():
-        keeper.settle()
+        try:
+            keeper.settle()
+        except InfeasibleBudget as error:
+            raise InfeasibleBudget(f"{error}; arrays that fit is given may come on top", error.smallest) from None
     else:
         tell(f"{model.name} does not say the shapes of its inputs: its training is planned when fit says them")
     keeper.take_over()
