@@ -249,12 +249,13 @@ def times(name: str, arguments: argparse.Namespace) -> dict[float, tuple[float, 
         show(net=name, how=how, **found, **more)
         return ratios
 
-    for part, row in zip(parts, chosen.get("parts", []), strict=False):
+    for part, planned_row in zip(parts, chosen.get("parts", []), strict=False):
+        how, row = f"ours at 1/{part:g}", planned_row
         if "plan" not in row:
-            show(net=name, how=f"ours at 1/{part:g}", **row)
-            continue
+            show(net=name, how=how, **row)
+            how, row = "ours, the smallest there is", chosen["plans"][0]
         wanted = {"how": "ours", "plan": row["plan"], "budget": row["budget"]}
-        found = against(f"ours at 1/{part:g}", child("train", name, optimizer, wanted), planned=row["planned"])
+        found = against(how, child("train", name, optimizer, wanted), planned=row["planned"])
         if found:
             result[part] = found
     for how in ("recompute_grad", "remat:full", "remat:activations"):
@@ -270,7 +271,7 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--times", action="store_true")
     parser.add_argument("--plan", action="store_true")
-    parser.add_argument("--parts", type=float, nargs="+", default=[4, 10])
+    parser.add_argument("--parts", type=float, nargs="*", default=[4, 10])
     parser.add_argument("--folder", type=Path, default=Path("plans"))
     parser.add_argument("--optimizer", default="sgd")
     parser.add_argument("--child", nargs=4)

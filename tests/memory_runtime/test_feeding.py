@@ -12,10 +12,12 @@ import tensorflow as tf
 from keras import layers
 
 from sknc.runtime import notes
+from sknc.runtime.data.prepare import Task, prepare
+from sknc.runtime.data.shares import Share
 from sknc.runtime.memory.errors import PlanError
 from sknc.runtime.memory.execute.keeper import fit_in_memory, plan_of
 from sknc.runtime.memory.feeds import feed_of, resident_bytes, symbols
-from sknc.runtime.memory.pipelines import held_tensors
+from sknc.runtime.memory.pipelines import dataset_batch, held_tensors
 
 ROWS = np.ones((50, 6), "float64")
 
@@ -144,6 +146,16 @@ def test_a_shape_may_be_said() -> None:
     small, large = (plan_of(fit_in_memory(tokens(), "1GiB", 512, input_shape=(length,))) for length in (30, 300))
     assert small is not None and large is not None
     assert large.predicted_peak > 2 * small.predicted_peak
+
+
+def test_a_pipeline_that_is_read_for_a_share_counts_as_well() -> None:
+    rows, labels = np.ones((400, 100), "float32"), np.arange(400) % 10
+    data = tf.data.Dataset.from_tensor_slices((rows, labels)).batch(50)
+    share = Share("multiclass", classes=(0, 1, 2), of=10)
+    read = prepare(Task(share), {"x": data}).call["x"]
+    assert dataset_batch(read) == 50
+    # And the number by which TensorFlow calls the Python code that reads.
+    assert 0 <= sum(held_tensors(read)) - rows.nbytes - labels.nbytes < 100
 
 
 def test_what_a_pipeline_keeps_counts() -> None:

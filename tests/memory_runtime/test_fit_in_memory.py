@@ -284,3 +284,17 @@ def test_a_plan_that_was_made_before_is_obeyed(tmp_path: Path, monkeypatch: pyte
         sknc.fit_in_memory(residual(blocks=3), 18 * MIB, BATCH, plan=path)
     with pytest.raises(PlanError, match="no memory plan"):
         sknc.fit_in_memory(deep(), 18 * MIB, BATCH, plan=tmp_path / "none.json")
+
+
+def test_a_train_step_of_ones_own_is_planned_for_one_pass_and_this_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    class Twice(keras.Model):  # type: ignore[misc]  # keras has no types
+        def train_step(self, data: Any) -> Any:
+            return super().train_step(data)
+
+    notes._told.clear()
+    inputs = keras.Input((4,))
+    fit_in_memory(Twice(inputs, layers.Dense(1)(inputs), name="twice"), "1GiB")
+    assert "twice has a train_step of its own" in capsys.readouterr().out
+    fit_in_memory(keras.Model(inputs, layers.Dense(1)(inputs)), "1GiB")
+    fit_in_memory(keras.Sequential([inputs, layers.Dense(1)]), "1GiB")
+    assert "train_step" not in capsys.readouterr().out

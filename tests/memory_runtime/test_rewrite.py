@@ -72,8 +72,10 @@ def test_the_profile_knows_what_each_layer_costs(model: Any, profile: Profile) -
     assert chain.spared[relu] == 0
     assert [chain.output[step] for step in (conv, norm, relu, add)] == [unit] * 4
     assert chain.saved[conv] == pytest.approx(unit, rel=0.01)
-    # ReLU works in the memory of the normalisation before it.
-    assert relu in chain.joined and chain.saved[relu] == 0
+    # ReLU works in the memory of the normalisation before it: what is saved and handed on is ReLU's.
+    assert relu in chain.joined and chain.saved[relu] == pytest.approx(unit, rel=0.01) and chain.saved[norm] < unit / 10
+    (handed,) = (one for one in chain.handed if one.made == relu and one.size == unit)
+    assert handed.before == (norm,) and handed.last == add
     assert profile.alone == frozenset()
 
 

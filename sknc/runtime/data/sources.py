@@ -10,6 +10,7 @@ from typing import Any
 
 from ..errors import ProgramError
 from ..frameworks import tensorflow
+from ..marks import mark_made
 from .arrays import Rows, leaves, map_leaves
 from .selectors import Selector
 from .streams import (
@@ -118,7 +119,7 @@ def as_dataset(
     peek_batches: Callable[[], Iterator[Any]],
     wanted: Wanted,
     found: Survey,
-    spec: Any = None,
+    dataset: Any = None,
 ) -> Source:
     """Returns a tf.data.Dataset of a share's full batches, made anew each epoch.
 
@@ -127,7 +128,7 @@ def as_dataset(
         peek_batches: the same without consequences, to learn shapes from.
         wanted: what is asked for.
         found: what the survey found; some row at least.
-        spec: the element spec of the user's dataset, where it is one.
+        dataset: the user's, where the batches are one's.
     """
     tf = tensorflow()
     limit = patience(wanted.steps)
@@ -137,13 +138,14 @@ def as_dataset(
 
     sample = list(itertools.islice(share_of(peek_batches()), 2))
     signature = _signature([pack(rows) for rows in sample])
-    if spec is not None:
-        signature = _open_signature(signature, spec)
+    if dataset is not None:
+        signature = _open_signature(signature, dataset.element_spec)
 
     def epoch() -> Iterator[Any]:
         return wanted.failures.watch(lambda: (pack(rows) for rows in share_of(epoch_batches())))
 
     made = tf.data.Dataset.from_generator(epoch, output_signature=signature).prefetch(tf.data.AUTOTUNE)
+    mark_made(made, dataset, found.batch_size)
     return Source(made, scaled_steps(wanted.steps, found.fraction), sample[0])
 
 
@@ -176,7 +178,7 @@ def dataset_share(x: Any, wanted: Wanted, batch_size: int | None, rank: int | No
     found = survey(x, wanted.selector, wanted.where, wanted.steps)
     if not found.found:
         return Source(None, None)
-    return as_dataset(lambda: iter(x), lambda: iter(x), wanted, found, x.element_spec)
+    return as_dataset(lambda: iter(x), lambda: iter(x), wanted, found, x)
 
 
 def _cut_dataset(x: Any, wanted: Wanted) -> Source:

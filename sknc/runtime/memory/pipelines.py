@@ -9,6 +9,7 @@ from math import prod
 from typing import Any
 
 from ..frameworks import keras, tensorflow
+from ..marks import noted_batch, read_by
 
 # Behind these, what was a batch is none any more.
 _REGROUPING = ("Unbatch", "Window", "Rebatch", "FlatMap", "Interleave")
@@ -20,6 +21,9 @@ def dataset_batch(dataset: Any) -> int | None:
     Args:
         dataset: any; its type says nothing, because the axis has no length.
     """
+    noted = noted_batch(dataset)
+    if noted is not None:
+        return noted
     size = _static(getattr(dataset, "_batch_size", None))
     if size is not None:
         return size if size > 0 else None
@@ -77,7 +81,9 @@ def _elements(dataset: Any) -> list[int] | None:
 
 
 def _sources(dataset: Any) -> list[Any]:
-    return list(dataset._inputs()) if hasattr(dataset, "_inputs") else []
+    found = list(dataset._inputs()) if hasattr(dataset, "_inputs") else []
+    read = read_by(dataset)
+    return found if read is None else [*found, read]
 
 
 def _bytes(tensor: Any) -> int:

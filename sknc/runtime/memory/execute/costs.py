@@ -109,16 +109,17 @@ def chain_of_trace(graph: OpGraph, count: int) -> Chain:
     for buffer in buffers:
         if backward[buffer.maker]:
             continue
-        made = places[buffer.maker]
+        # The result of the last operation that works in this memory is what others get.
+        written = sorted({places[number] for number in (buffer.maker, *buffer.taken) if not backward[number]})
+        made = written[-1]
         last = max([made, *(places[reader] for reader in buffer.readers if not backward[reader])])
         back = min((max(made, places[reader]) for reader in buffer.readers if backward[reader]), default=NEVER)
         if back != NEVER:
             steps[made].saved += buffer.size
         if last > made or NEVER > back > made:
-            handed.append(Handed(made, last, back, buffer.size))
-        for taker in buffer.taken:
-            if not backward[taker] and buffer.size > small:
-                joined.update(range(made + 1, places[taker] + 1))
+            handed.append(Handed(made, last, back, buffer.size, tuple(written[:-1])))
+        if buffer.size > small:
+            joined.update(range(written[0] + 1, made + 1))
     _bursts(graph, places, buffers, steps)
     _forwards(places, backward, buffers, steps)
     kept = steps[:count]

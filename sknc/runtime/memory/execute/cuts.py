@@ -18,12 +18,14 @@ class Handed:
         last: the last step whose forward pass reads it; the number of steps for an output of the network.
         back: the first step whose backward pass reads it; NEVER for none.
         size: bytes.
+        before: steps whose results were in the same memory, and are not there any more.
     """
 
     made: int
     last: int
     back: int
     size: int
+    before: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

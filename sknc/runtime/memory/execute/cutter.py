@@ -157,11 +157,11 @@ class _Pairs:
                 start = end - back
                 if cutter.closed[start]:
                     break
-                late, given = 0, set()
+                late, given = 0, set[int]()
                 for one in starting[start]:
                     if one.last >= at[end]:
                         made += one.size
-                        given.add(one.made)
+                        given.update((*one.before, one.made))
                     if one.back >= at[end] and one.back != NEVER:
                         late += one.size
                 peak = max(cutter.peaks[start] - late, cutter.saved[start] - late + peak)
@@ -373,6 +373,8 @@ class _Search:
         given = {one.made for one in handed if one.back < last}
         kept = {step for step in cutter.levels[choice] if first <= step < last} | given
         late = {one.made for one in handed} - given
+        # What was in the memory of something that is held need not be made again either.
+        late |= {step for one in handed for step in one.before}
         return Piece(first, last, RECOMPUTE, made, tuple(sorted(s for s in kept - late if cutter.chain.spared[s] > 0)))
 
 

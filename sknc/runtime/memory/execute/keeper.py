@@ -193,6 +193,11 @@ class Keeper:
         self.model.fit = _Fit(self)
         self.model.make_train_function = self.make_train_function
         replaced = "train_step" in vars(self.model)
+        if not (getattr(self.model.train_step, "__module__", None) or "").startswith("keras."):
+            tell(
+                f"{self.model.name} has a train_step of its own: the plan is for one pass of the model and one "
+                "gradient in a step; what more it holds comes on top"
+            )
         self.model.train_step = StepStart(self.model.train_step, self.pools.files, replaced)
         order_step(self.model)
         self.model.train_function = None
