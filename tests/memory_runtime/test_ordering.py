@@ -209,3 +209,17 @@ def test_gates_have_the_order_of_their_groups_whatever_the_order_of_operations()
     graph = OpGraph(ops, (1,) * 8, frozenset({0, 1, 2}), {0: 3, 1: 7}, gates=((3,), (1,)))
     whole = with_updates(graph, UpdateRule("sgd", (UpdateOp("Assign", (-1,), (), False, "variable"),), 0))
     Executor(whole, ALLOCATORS["bfc"]).run()
+
+
+def test_what_is_run_as_one_waits_for_what_was_traced_later() -> None:
+    """The shape that the kernel's gradient needs comes after the bias's gradient, from behind a gate."""
+    with tf.Graph().as_default() as graph:
+        x, dy = tf.ones((1, 4, 4, 2)), tf.ones((1, 4, 4, 3))
+        bias = tf.raw_ops.BiasAddGrad(out_backprop=dy)
+        gate = tf.identity(tf.ones((3, 3, 2, 3)))
+        kernel = tf.raw_ops.Conv2DBackpropFilter(
+            input=x, filter_sizes=tf.shape(gate), out_backprop=dy, strides=[1] * 4, padding="SAME"
+        )
+        operations = graph.get_operations()
+        behind = ordering._behind(operations, ordering._before(operations), [[gate.op]])
+    assert (behind[bias.op], behind[kernel.op], behind[dy.op]) == (1, 1, 0)

@@ -114,9 +114,14 @@ def _chain(
             if any(tensor.name in handles for tensor in op.inputs):
                 groups.append([])
     leads: dict[Any, int] = {op: 1 << number for number, group in enumerate(groups) for op in group}
-    for op in reversed(operations):
-        for other in before[op]:
-            leads[other] = leads.get(other, 0) | leads.get(op, 0)
+    settled = False
+    while not settled:
+        settled = True
+        for op in reversed(operations):
+            for other in before[op]:
+                old = leads.get(other, 0)
+                leads[other] = old | leads.get(op, 0)
+                settled = settled and leads[other] == old
     numbers = [{behind[op].bit_length() for op in group} for group in groups]
     chained = [number for number in range(len(groups)) if len(numbers[number]) == 1]
     chained.sort(key=lambda number: (*numbers[number], -number))
@@ -170,11 +175,16 @@ def _behind(operations: Sequence[Any], before: dict[Any, list[Any]], gates: Sequ
     for number, group in enumerate(gates):
         for op in group:
             behind[op] = behind.get(op, 0) | 1 << number
-    for op in operations:
-        bits = behind.get(op, 0)
-        for other in before[op]:
-            bits |= behind.get(other, 0)
-        behind[op] = bits
+    settled = False
+    # What is run as one with something else depends on operations that were traced later: once is not enough.
+    while not settled:
+        settled = True
+        for op in operations:
+            bits = old = behind.get(op, 0)
+            for other in before[op]:
+                bits |= behind.get(other, 0)
+            behind[op] = bits
+            settled = settled and bits == old
     return behind
 
 
