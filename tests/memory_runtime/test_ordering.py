@@ -217,8 +217,9 @@ def test_what_is_run_as_one_waits_for_what_was_traced_later() -> None:
         x, dy = tf.ones((1, 4, 4, 2)), tf.ones((1, 4, 4, 3))
         bias = tf.raw_ops.BiasAddGrad(out_backprop=dy)
         gate = tf.identity(tf.ones((3, 3, 2, 3)))
+        shape = tf.raw_ops.Shape(input=gate)
         kernel = tf.raw_ops.Conv2DBackpropFilter(
-            input=x, filter_sizes=tf.shape(gate), out_backprop=dy, strides=[1] * 4, padding="SAME"
+            input=x, filter_sizes=shape, out_backprop=dy, strides=[1] * 4, padding="SAME"
         )
         operations = graph.get_operations()
         behind = ordering._behind(operations, ordering._before(operations), [[gate.op]])
