@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import resource
+import signal
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -110,6 +111,8 @@ def small_files(most: int) -> Iterator[None]:
 
 def trains_until_stopped(folder: str) -> None:
     """Trains with spill files, for a test that ends this process; says `ready` after the first epoch."""
+    # A shell that starts something in the background has it ignore interrupts, and so whatever that starts.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     model = planned(Path(folder))
     said = keras.callbacks.LambdaCallback(on_epoch_end=lambda epoch, logs: print("ready", flush=True))
     model.fit(*batches(), batch_size=BATCH, epochs=10**6, verbose=0, callbacks=[said])
