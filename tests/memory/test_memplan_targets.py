@@ -116,7 +116,8 @@ def test_a_callable_a_file_and_an_application(capsys: pytest.CaptureFixture[str]
     path = tmp_path / "mlp.keras"
     keras_models.mlp().save(path)
     by_file = report(capsys, str(path), "--batch", "8")
-    assert by_file["predicted_peak"] == by_call["predicted_peak"]
+    # TensorFlow's graph optimiser sorts by names, which Keras numbers: other numbers are another order of operations.
+    assert by_file["predicted_peak"] == pytest.approx(by_call["predicted_peak"], rel=0.03)
     assert by_call["layers"] == 6
     found = report(capsys, "keras.applications.MobileNetV2", "--batch", "2", "--input-shape", "32,32,3")
     assert found["parameters_bytes"] == 4 * 3_538_984
