@@ -11,8 +11,8 @@ process of its own under TF_CPU_BFC_MEM_LIMIT_IN_MB: the budget and nothing more
 less what was held before the step.
 
 With --times one process at a time trains plain Keras, our plans for a 4th and a 10th of plain Keras's activations,
-tf.recompute_grad at sqrt(n) segments, and keras.RematScope. `cpu` is processor seconds a step, which other load
-disturbs less than `seconds`.
+tf.recompute_grad at sqrt(n) segments, and keras.RematScope; where a part is infeasible, the smallest plan there is.
+`cpu` is processor seconds a step, which other load disturbs less than `seconds`.
 """
 
 from __future__ import annotations
@@ -249,11 +249,14 @@ def times(name: str, arguments: argparse.Namespace) -> dict[float, tuple[float, 
         show(net=name, how=how, **found, **more)
         return ratios
 
+    smallest_done = False
     for part, planned_row in zip(parts, chosen.get("parts", []), strict=False):
         how, row = f"ours at 1/{part:g}", planned_row
         if "plan" not in row:
             show(net=name, how=how, **row)
-            how, row = "ours, the smallest there is", chosen["plans"][0]
+            if smallest_done:
+                continue
+            how, row, smallest_done = "ours, the smallest there is", chosen["plans"][0], True
         wanted = {"how": "ours", "plan": row["plan"], "budget": row["budget"]}
         found = against(how, child("train", name, optimizer, wanted), planned=row["planned"])
         if found:

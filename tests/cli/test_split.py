@@ -49,6 +49,16 @@ def test_a_folder_as_the_contract_says(script, capsys):
     assert "next: sknc run train_split" in out
 
 
+def test_the_summary_tells_the_budget_and_that_one_program_is_not_composed(script, capsys):
+    assert cli.main(["split", str(script), "-m", "1", "--budget", "2GiB"]) == 0
+    out = capsys.readouterr().out
+    assert "2.00 GiB for each training" in out
+    assert "what is one program as it is: compose.py" in out and "coupling" not in out
+    assert cli.main(["split", str(script), "-m", "6"]) == 0
+    out = capsys.readouterr().out
+    assert "coupling, in compose.py" in out and "budget" not in out
+
+
 def test_two_splits_and_the_check(script, capsys):
     assert cli.main(["split", "train.py", "-m", "6", "--check"]) == 1
     assert not (script.parent / "train_split").exists()

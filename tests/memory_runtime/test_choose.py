@@ -19,17 +19,22 @@ from sknc.runtime.memory.execute.predicting import Expected, Predictor
 MIB = 2**20
 
 
+def chooser_of(count: int) -> Chooser:
+    """A chooser for a chain of so many layers, without the disk."""
+    hidden: list[Any] = [layers.Dense(64, activation="tanh") for _ in range(count)]
+    model = keras.Sequential([keras.Input((64,)), *hidden, layers.Dense(1)])
+    model.compile("sgd", "mse")
+    graph = flatten(model)
+    assert graph is not None
+    return Chooser(graph, Predictor(model, 4096, model.optimizer), pools=Pools(spill=False))
+
+
 @pytest.mark.parametrize("sort", [RECOMPUTE, _PARTS])
 def test_no_budget_is_refused_while_the_smallest_of_a_sort_was_not_traced(
     monkeypatch: pytest.MonkeyPatch, sort: str
 ) -> None:
     """All plans are estimated to be as large; only one of them is as small as the budget."""
-    hidden: list[Any] = [layers.Dense(64, activation="tanh") for _ in range(24)]
-    model = keras.Sequential([keras.Input((64,)), *hidden, layers.Dense(1)])
-    model.compile("sgd", "mse")
-    graph = flatten(model)
-    assert graph is not None
-    chooser = Chooser(graph, Predictor(model, 4096, model.optimizer), pools=Pools(spill=False))
+    chooser = chooser_of(24)
     room = chooser.plain * 3 // 4
     small = chooser._ladder(sort).way(0)
     assert sort == RECOMPUTE or small != chooser._ladder(RECOMPUTE).way(0)
@@ -49,12 +54,7 @@ def test_no_budget_is_refused_while_the_smallest_of_a_sort_was_not_traced(
 
 
 def test_plans_that_cannot_be_imitated_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    hidden: list[Any] = [layers.Dense(64, activation="tanh") for _ in range(8)]
-    model = keras.Sequential([keras.Input((64,)), *hidden, layers.Dense(1)])
-    model.compile("sgd", "mse")
-    graph = flatten(model)
-    assert graph is not None
-    chooser = Chooser(graph, Predictor(model, 4096, model.optimizer), pools=Pools(spill=False))
+    chooser = chooser_of(8)
 
     def stuck(*_: Any, **__: Any) -> Any:
         raise StuckStep("operations wait for each other")

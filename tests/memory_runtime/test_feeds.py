@@ -130,22 +130,14 @@ def test_a_plan_is_for_networks_of_the_same_widths() -> None:
         fit_in_memory(small(64), "1GiB", plan=plan)
 
 
-def test_xla_is_as_it_was_after_release() -> None:
+@pytest.mark.parametrize("anew", [False, True])
+def test_xla_is_as_it_was_after_release_unless_compiled_anew(anew: bool) -> None:
     model = small()
     model.compile("sgd", "mse", jit_compile=True)
     fit_in_memory(model, "1GiB")
     keeper = keeper_of(model)
     assert keeper is not None
     keeper.without_xla, model.jit_compile = model.optimizer, False  # as it is where a plan recomputes
-    assert release(model).jit_compile is True
-
-
-def test_a_model_that_was_compiled_without_xla_since_stays_without_it_after_release() -> None:
-    model = small()
-    model.compile("sgd", "mse", jit_compile=True)
-    fit_in_memory(model, "1GiB")
-    keeper = keeper_of(model)
-    assert keeper is not None
-    keeper.without_xla, model.jit_compile = model.optimizer, False
-    model.compile("sgd", "mse", jit_compile=False)
-    assert release(model).jit_compile is False
+    if anew:
+        model.compile("sgd", "mse", jit_compile=False)
+    assert release(model).jit_compile is not anew

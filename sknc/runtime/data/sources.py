@@ -128,7 +128,7 @@ def as_dataset(
         peek_batches: the same without consequences, to learn shapes from.
         wanted: what is asked for.
         found: what the survey found; some row at least.
-        dataset: the user's, where the batches are one's.
+        dataset: the user's data set, where there is one; it is known to be read then.
     """
     tf = tensorflow()
     limit = patience(wanted.steps)
