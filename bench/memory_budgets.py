@@ -1,17 +1,18 @@
 """Hard memory budgets, from the smallest feasible one to what plain Keras needs: planned, measured, and how slow.
 
     python bench/memory_budgets.py [NET ...] [--budgets 10] [--jobs 2] [--folder plans]    peaks and failures
-    python bench/memory_budgets.py [NET ...] --times [--parts 4 10] [--folder plans]       step times
+    python bench/memory_budgets.py [NET ...] --times [--unlimited] [--parts 4 10]           step times
     python bench/memory_budgets.py [NET ...] --plan [--jobs 2] [--folder plans]            the plans for both, alone
 
 Nets are `residual40` (40 blocks of convolution, batch norm, ReLU and addition; batch 32), `residualN`, and names of
 keras.applications (batch 16, 64x64 or the least that the net takes), each with `@SIDExBATCH` behind it for another
 size. One process plans all budgets of a net and writes the plans, which are not made again; each plan is obeyed by a
 process of its own under TF_CPU_BFC_MEM_LIMIT_IN_MB: the budget and nothing more. `activations` is the measured peak
-less what was held before the step.
+less what was held before the step, `cpu_ratio` the processor seconds of a step against plain Keras's without a limit.
 
 With --times one process at a time trains plain Keras, our plans for a 4th and a 10th of plain Keras's activations,
 tf.recompute_grad at sqrt(n) segments, and keras.RematScope; where a part is infeasible, the smallest plan there is.
+--unlimited plans and trains with TensorFlow's own settings: there a budget is for what is held, not for holes as well.
 `cpu` is processor seconds a step, which other load disturbs less than `seconds`.
 """
 
@@ -32,6 +33,7 @@ import memory_depth
 
 WARM, STEPS = 2, 10
 ROOM = 400_000  # MiB: no limit
+NONE = 0  # TensorFlow's own allocator
 LEAST = {"InceptionV3": 75, "InceptionResNetV2": 75, "Xception": 71}
 NETS = "MobileNetV2 ResNet50 VGG16 DenseNet121 EfficientNetB0 InceptionV3 Xception ResNet50V2".split()
 
@@ -151,7 +153,7 @@ def planned(name: str, arguments: argparse.Namespace) -> dict[str, Any]:
         known: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         if known["wanted"] == wanted:
             return known["found"]  # type: ignore[no-any-return]
-    found = child("plan", name, arguments.optimizer, wanted)
+    found = child("plan", name, arguments.optimizer, wanted, room(arguments))
     show(**{key: value for key, value in found.items() if key not in ("plans", "parts")})
     if "failed" not in found:
         path.write_text(json.dumps({"wanted": wanted, "found": found}) + "\n", encoding="utf-8")
@@ -193,6 +195,8 @@ def train(name: str, optimizer: str, wanted: dict[str, Any]) -> dict[str, Any]:
 def child(what: str, name: str, optimizer: str, wanted: dict[str, Any], limit: int = ROOM) -> dict[str, Any]:
     """Runs a function in a process of its own."""
     environment = memory_depth.limited(limit)
+    if limit == NONE:
+        del environment["TF_CPU_ALLOCATOR_USE_BFC"], environment["TF_CPU_BFC_MEM_LIMIT_IN_MB"]
     command = [sys.executable, __file__, "--child", what, name, optimizer, json.dumps(wanted)]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     if done.returncode == 0:
@@ -207,6 +211,11 @@ def show(**row: Any) -> None:
     print(json.dumps(row), flush=True)
 
 
+def room(arguments: argparse.Namespace) -> int:
+    """Returns the limit for what is not to be held up by one."""
+    return NONE if arguments.unlimited else ROOM
+
+
 def sweep(name: str, arguments: argparse.Namespace) -> tuple[int, int, int]:
     """Trains each plan under its budget; returns how many there were, failed, and held more than their budget."""
     optimizer = arguments.optimizer
@@ -215,12 +224,16 @@ def sweep(name: str, arguments: argparse.Namespace) -> tuple[int, int, int]:
         show(net=name, **found)
         return 0, 0, 0
     plans = found["plans"]
+    plain = child("train", name, optimizer, {"how": "plain"})
+    show(net=name, how="plain", **plain)
 
     def obeyed(row: dict[str, Any]) -> dict[str, Any]:
         if "plan" not in row:
             return row
         wanted = {"how": "ours", "plan": row["plan"], "budget": row["budget"]}
-        return row | child("train", name, optimizer, wanted, row["budget"] // 2**20)
+        row |= child("train", name, optimizer, wanted, row["budget"] // 2**20)
+        ratios = {key: round(row[key] / plain[key], 3) for key in ("cpu", "seconds") if key in row and key in plain}
+        return row | {f"{key}_ratio": ratio for key, ratio in ratios.items()}
 
     with ThreadPoolExecutor(arguments.jobs) as pool:
         rows = list(pool.map(obeyed, plans))
@@ -236,7 +249,8 @@ def times(name: str, arguments: argparse.Namespace) -> dict[float, tuple[float, 
     """Measures step times, one process at a time; returns activations and time against plain Keras for each part."""
     optimizer, parts = arguments.optimizer, arguments.parts
     chosen = planned(name, arguments)
-    plain = child("train", name, optimizer, {"how": "plain"})
+    limit = room(arguments)
+    plain = child("train", name, optimizer, {"how": "plain"}, limit)
     show(net=name, how="plain", **plain)
     result: dict[float, tuple[float, float]] = {}
 
@@ -258,11 +272,11 @@ def times(name: str, arguments: argparse.Namespace) -> dict[float, tuple[float, 
                 continue
             how, row, smallest_done = "ours, the smallest there is", chosen["plans"][0], True
         wanted = {"how": "ours", "plan": row["plan"], "budget": row["budget"]}
-        found = against(how, child("train", name, optimizer, wanted), planned=row["planned"])
+        found = against(how, child("train", name, optimizer, wanted, limit), planned=row["planned"])
         if found:
             result[part] = found
     for how in ("recompute_grad", "remat:full", "remat:activations"):
-        against(how, child("train", name, optimizer, {"how": how}))
+        against(how, child("train", name, optimizer, {"how": how}, limit))
     return result
 
 
@@ -273,6 +287,7 @@ def main() -> None:
     parser.add_argument("--budgets", type=int, default=10)
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--times", action="store_true")
+    parser.add_argument("--unlimited", action="store_true")
     parser.add_argument("--plan", action="store_true")
     parser.add_argument("--parts", type=float, nargs="*", default=[4, 10])
     parser.add_argument("--folder", type=Path, default=Path("plans"))

@@ -224,3 +224,37 @@ def test_what_is_run_as_one_waits_for_what_was_traced_later() -> None:
         operations = graph.get_operations()
         behind = ordering._behind(operations, ordering._before(operations), [[gate.op]])
     assert (behind[bias.op], behind[kernel.op], behind[dy.op]) == (1, 1, 0)
+
+
+@pytest.mark.parametrize("optimizer", ["sgd", "adam"])
+def test_a_weight_is_updated_when_the_backward_pass_has_read_it(optimizer: str) -> None:
+    """Else TensorFlow would update a copy. What computes a layer's input's gradient is all that could come later."""
+    model = in_segments(chain(), optimizer)
+    step = tf.function(model.train_step).get_concrete_function(tuple(map(tf.constant, rows())))
+    kernels = {id(variable.value.handle): variable.path for variable in model.trainable_variables}
+    names = {inner.name: kernels.get(id(captured), "") for captured, inner in step.graph.captures}
+    found = {}
+    for op in step.graph.get_operations():
+        if op.type == "AssignSubVariableOp" and (path := names.get(op.inputs[0].name, "")).endswith("kernel"):
+            waits = [other for other in op.control_inputs if other.type == "MatMul"]
+            found[path] = [names[ordering._variable(other.inputs[1])] for other in waits]
+    # What would compute the gradient of the network's input is never run.
+    assert found == {f"dense{number}/kernel": [f"dense{number}/kernel"] if number else [] for number in range(6)}
+
+
+def test_the_prediction_lets_a_weight_be_read_before_it_is_updated() -> None:
+    """Two layers with a weight of 1 MiB each, and a batch of a few bytes: no copy of a weight."""
+    mebibyte = 2**20
+    first, second, batch, hidden, handed, gradient, other = range(7)
+    ops = (
+        Op("MatMul", (first, batch), (hidden,)),
+        Op("MatMul", (second, hidden), (gradient,)),
+        Op("MatMul", (second, gradient), (handed,), flops=10**12),
+        Op("MatMul", (batch, handed), (other,)),
+    )
+    sizes = (mebibyte, mebibyte, 256, 256, 256, mebibyte, mebibyte)
+    graph = OpGraph(ops, sizes, frozenset({first, second, batch}), {second: gradient, first: other}, gates=((3,),))
+    rule = UpdateRule("sgd", (UpdateOp("Assign", (-1,), (), False, "variable"),), 0)
+    whole = with_updates(graph, rule)
+    assert 2 in next(op for op in whole.ops if op.updates == second).waits
+    assert Executor(whole, ALLOCATORS["bfc"]).run().peak < 3.5 * mebibyte

@@ -6,7 +6,7 @@ not what it outputs.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 NOT_AN_UPDATE = -1
@@ -130,7 +130,10 @@ def with_updates(graph: OpGraph, rule: UpdateRule) -> OpGraph:
     makers = {tensor: number for number, op in enumerate(ops) for tensor in op.makes}
     everything = {makers[gradient] for gradient in graph.gradients.values() if gradient in makers}
     everything = everything if rule.together else set()
-    places = _first_gates(graph, makers) if graph.gates and not rule.together else {}
+    ordered = graph.gates and not rule.together
+    behind = _gates_behind(graph, makers) if ordered else []
+    places = _first_gates(graph, makers, behind) if ordered else {}
+    readers = _readers(graph, makers, behind) if ordered else {}
     # With gates, one variable is updated after the other: first those that the first gate waits for.
     pairs = list(graph.gradients.items())
     before: tuple[int, ...] = ()
@@ -151,6 +154,7 @@ def with_updates(graph: OpGraph, rule: UpdateRule) -> OpGraph:
             waits = [start + number for number in op.waits]
             waits += sorted(everything - {makers.get(gradient, NOT_AN_UPDATE)}) if GRADIENT in op.reads else []
             waits += before if GRADIENT in op.reads else ()
+            waits += readers.get(variable, ()) if op.assigns == "variable" else ()
             new = Op(
                 op.type,
                 tuple(reads),
@@ -174,8 +178,8 @@ def _assigned(op: UpdateOp, variable: int, slots: list[int]) -> int:
     return slots[op.slot] if 0 <= op.slot < len(slots) else NOT_AN_UPDATE
 
 
-def _first_gates(graph: OpGraph, makers: Mapping[int, int]) -> dict[int, int]:
-    """For each variable, the number of the gate after the last one that leads to its gradient."""
+def _gates_behind(graph: OpGraph, makers: Mapping[int, int]) -> list[int]:
+    """For each operation, one bit for each gate that leads to it."""
     own: dict[int, int] = {}
     for place, group in enumerate(graph.gates):
         for number in group:
@@ -186,9 +190,25 @@ def _first_gates(graph: OpGraph, makers: Mapping[int, int]) -> dict[int, int]:
         for other in (*(makers[tensor] for tensor in op.reads if tensor in makers), *op.waits):
             bits |= behind[other]
         behind.append(bits)
+    return behind
+
+
+def _first_gates(graph: OpGraph, makers: Mapping[int, int], behind: Sequence[int]) -> dict[int, int]:
+    """For each variable, the number of the gate after the last one that leads to its gradient."""
     found = {}
     for variable, gradient in graph.gradients.items():
         place = behind[makers[gradient]].bit_length() if gradient in makers else len(graph.gates)
         if place < len(graph.gates):
             found[variable] = place
     return found
+
+
+def _readers(graph: OpGraph, makers: Mapping[int, int], behind: Sequence[int]) -> dict[int, tuple[int, ...]]:
+    """For each variable, the operations that read it and that are not behind more gates than its gradient."""
+    found: dict[int, list[int]] = {variable: [] for variable in graph.gradients}
+    for number, op in enumerate(graph.ops):
+        for variable in found.keys() & set(op.reads):
+            gradient = makers.get(graph.gradients[variable])
+            if gradient is not None and behind[number].bit_length() <= behind[gradient].bit_length():
+                found[variable].append(number)
+    return {variable: tuple(numbers) for variable, numbers in found.items()}

@@ -14,8 +14,8 @@ WARM_UP = 2
 OPERATIONS = 120_000
 FEWEST_DRAWS, MOST_DRAWS = 10, 40
 # The same for the least limit of an allocator: its holes grow from step to step, and other ones in each process.
-LIMIT_OPERATIONS = 200_000
-FEWEST_LIMIT_STEPS, MOST_LIMIT_STEPS = 12, 60
+LIMIT_OPERATIONS = 400_000
+FEWEST_LIMIT_STEPS, MOST_LIMIT_STEPS = 24, 60
 LIMIT_POOLS = 3
 LIMIT_MARGIN = 0.12
 # What the imitation misses: this part of the peak is added besides; chosen by bench/memory_accuracy.py.
@@ -74,7 +74,7 @@ def predict_peak(
 
 
 def least_limit(
-    graph: OpGraph, rule: UpdateRule, start: int, allocator: str = "bfc", threads: int = 2, pools: int = LIMIT_POOLS
+    graph: OpGraph, rule: UpdateRule, start: int, allocator: str = "bfc", threads: int = 2, rough: bool = False
 ) -> int:
     """Predict the least hard limit under which an allocator that asks for regions as it goes trains all steps.
 
@@ -88,17 +88,17 @@ def least_limit(
         start: bytes that are given first; no less than the least limit is looked for.
         allocator: 'default' or 'bfc'.
         threads: threads that run operations.
-        pools: how many are imitated.
+        rough: whether one pool is enough, and half the steps.
 
     Returns:
         Bytes: what the largest of the pools was given, with a margin and one hole more, as large as the largest tensor.
     """
     whole = with_updates(graph, rule)
     steps = LIMIT_OPERATIONS // max(1, len(whole.ops))
-    steps = min(MOST_LIMIT_STEPS, max(FEWEST_LIMIT_STEPS, steps))
+    steps = min(MOST_LIMIT_STEPS, max(FEWEST_LIMIT_STEPS, steps)) // (2 if rough else 1)
     loads = (CALM, BUSY, CROWDED)
     limit = 0
-    for pool in range(pools):
+    for pool in range(1 if rough else LIMIT_POOLS):
         executor = Executor(whole, ALLOCATORS[allocator], threads, start)
         for step in range(steps):
             executor.run(pool * steps + step, loads[step % len(loads)])

@@ -92,6 +92,7 @@ def order_updates(graph: Any, handles: Collection[str] = (), scope: str = "") ->
         if op.type.startswith(_UPDATES) and number < len(gates) and places[op] > places[gates[number][0]]:
             waited.setdefault(number, []).append(op)
     _chain(operations[places[gates[-1][-1]] + 1 :], before, behind, (handles, scope))
+    _read_first(operations, before, behind, (handles, scope))
     for number, updates in waited.items():
         for op in gates[number]:
             wait_for(op, updates)
@@ -107,21 +108,8 @@ def _chain(
     can arise: whoever waits comes later in the chain, and gates are waited for in the order of the chain.
     """
     handles, scope = what
-    groups: list[list[Any]] = [[]]
-    for op in operations:
-        if op.type.startswith(_UPDATES):
-            groups[-1].append(op)
-            if any(tensor.name in handles for tensor in op.inputs):
-                groups.append([])
-    leads: dict[Any, int] = {op: 1 << number for number, group in enumerate(groups) for op in group}
-    settled = False
-    while not settled:
-        settled = True
-        for op in reversed(operations):
-            for other in before[op]:
-                old = leads.get(other, 0)
-                leads[other] = old | leads.get(op, 0)
-                settled = settled and leads[other] == old
+    groups = _groups(operations, handles)
+    leads = _leads(operations, before, groups)
     numbers = [{behind[op].bit_length() for op in group} for group in groups]
     chained = [number for number in range(len(groups)) if len(numbers[number]) == 1]
     chained.sort(key=lambda number: (*numbers[number], -number))
@@ -134,6 +122,71 @@ def _chain(
     for first, second in pairwise(chained):
         for op in entries.get(1 << second, ()):
             wait_for(op, groups[first])
+
+
+def _read_first(
+    operations: Sequence[Any], before: dict[Any, list[Any]], behind: dict[Any, int], what: tuple[Collection[str], str]
+) -> None:
+    """Lets a variable's update wait until the backward pass has read the variable: TensorFlow would copy it.
+
+    No circle can arise: who is waited for does not come after any update, or what leads to one, but through gates;
+    and it is behind no more of them than the update.
+    """
+    handles, scope = what
+    updates = [op for op in operations if op.type.startswith(_UPDATES) and _handle(op) in handles]
+    numbers = {_handle(op): number for number, op in enumerate(updates)}
+    leads = _leads(operations, before, [[op] for op in updates])
+    after = set(updates)
+    readers: dict[Any, list[Any]] = {}
+    for op in operations:
+        if op in after or scope in op.name or any(other in after for other in before[op]):
+            after.add(op)
+            continue
+        # Nobody needs what leads to no update. Who leads to the variable's own is waited for anyway, and what is
+        # waited for by name is never fused with others.
+        for handle in {_variable(tensor) for tensor in op.inputs} & numbers.keys() if leads.get(op, 0) else ():
+            update = updates[numbers[handle]]
+            if not leads[op] >> numbers[handle] & 1 and behind[op].bit_length() <= behind[update].bit_length():
+                readers.setdefault(update, []).append(op)
+    for update, found in readers.items():
+        wait_for(update, found)
+
+
+def _handle(op: Any) -> str:
+    """The name of the handle of what an update changes."""
+    return str(op.inputs[0].name)
+
+
+def _variable(tensor: Any) -> str:
+    """The name of the handle of the variable whose memory a tensor shares; empty for none."""
+    while tensor.op.type == "Identity":
+        tensor = tensor.op.inputs[0]
+    return str(tensor.op.inputs[0].name) if tensor.op.type == "ReadVariableOp" else ""
+
+
+def _groups(operations: Sequence[Any], handles: Collection[str]) -> list[list[Any]]:
+    """The updates, those of one variable together with what its optimiser keeps for it; the last group is the rest."""
+    groups: list[list[Any]] = [[]]
+    for op in operations:
+        if op.type.startswith(_UPDATES):
+            groups[-1].append(op)
+            if any(tensor.name in handles for tensor in op.inputs):
+                groups.append([])
+    return groups
+
+
+def _leads(operations: Sequence[Any], before: dict[Any, list[Any]], groups: Sequence[Sequence[Any]]) -> dict[Any, int]:
+    """For each operation, one bit for each group that it leads to."""
+    leads: dict[Any, int] = {op: 1 << number for number, group in enumerate(groups) for op in group}
+    settled = False
+    while not settled:
+        settled = True
+        for op in reversed(operations):
+            for other in before[op]:
+                old = leads.get(other, 0)
+                leads[other] = old | leads.get(op, 0)
+                settled = settled and leads[other] == old
+    return leads
 
 
 def _before(operations: Sequence[Any]) -> dict[Any, list[Any]]:

@@ -12,7 +12,7 @@ from typing import Any
 from ...frameworks import tensorflow
 from ..opgraph import OpGraph, UpdateRule
 from ..optimizers import DEFAULT_OPTIMIZER, optimizer_name
-from ..predict import LIMIT_POOLS, least_limit, predict_peak
+from ..predict import least_limit, predict_peak
 from ..threads import threads_in_use
 from ..tracing import Traced, trace_step, update_rule
 from .costs import SCOPE, StepNames, chain_of_trace, places_of
@@ -169,18 +169,18 @@ class Predictor:
             Bytes.
         """
         graph = planned(profile.graph, profile.places, pieces)
-        return self._scheduled_in(graph, _FEW_DRAWS, pools=1).peak
+        return self._scheduled_in(graph, _FEW_DRAWS, rough=True).peak
 
     def _scheduled(self, traced: Traced) -> Expected:
         return self._scheduled_in(traced.run, _DRAWS)
 
-    def _scheduled_in(self, graph: OpGraph, draws: int, pools: int = LIMIT_POOLS) -> Expected:
+    def _scheduled_in(self, graph: OpGraph, draws: int, rough: bool = False) -> Expected:
         """What a step's operations hold and need."""
         found = predict_peak(graph, self.rule, self.allocator, self.threads, draws)
         if self.allocator == "default":
             # Has no limit but the machine's memory.
             return Expected(found.scheduled, int(found.peak * (1 + _RARE)))
-        limit = least_limit(graph, self.rule, found.scheduled, self.allocator, self.threads, pools)
+        limit = least_limit(graph, self.rule, found.scheduled, self.allocator, self.threads, rough)
         return Expected(found.scheduled, max(found.peak, limit))
 
 
