@@ -31,6 +31,9 @@ from typing import Any
 
 import memory_depth
 
+from sknc.runtime.memory.opgraph import Op, OpGraph
+from sknc.runtime.memory.tfrules import IN_PLACE, SHARING
+
 WARM, STEPS = 2, 10
 ROOM = 400_000  # MiB: no limit
 NONE = 0  # TensorFlow's own allocator
@@ -103,6 +106,16 @@ def recompute_grad(model: Any) -> None:
     model.call = runner.Runner(graph, sizes, ["recompute"] * len(sizes))
 
 
+def floor(graph: OpGraph) -> int:
+    """What one operation reads and makes at most, weights and the batch left out: no plan's activations are less."""
+
+    def needed(op: Op) -> int:
+        made = () if op.type in IN_PLACE or op.type in SHARING else op.makes
+        return sum(graph.sizes[tensor] for tensor in {*op.reads, *made} - graph.held) + sum(op.scratch)
+
+    return max(needed(op) for op in graph.ops)
+
+
 def plan(name: str, optimizer: str, wanted: dict[str, Any]) -> dict[str, Any]:
     """Plans in this process: `count` budgets from the smallest to plain Keras's, and fractions of its activations."""
     from sknc.runtime.memory.errors import InfeasibleBudget
@@ -123,6 +136,7 @@ def plan(name: str, optimizer: str, wanted: dict[str, Any]) -> dict[str, Any]:
     except InfeasibleBudget as error:
         smallest = error.smallest
     found |= {"smallest_seconds": round(time.perf_counter() - start, 1), "plain": plain, "base": base}
+    found["floor"] = floor(chooser.profile.graph)
 
     def made(budget: int) -> dict[str, Any]:
         start = time.perf_counter()

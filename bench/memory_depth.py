@@ -91,20 +91,21 @@ def attempt(how: str, limit: int, blocks: int) -> dict[str, Any] | None:
     return found
 
 
-def largest(works: Callable[[int], bool], start: int, most: int) -> int:
-    """Looks for the largest number that works, to an eighth of it.
+def largest(works: Callable[[int], bool], start: int, most: int, part: int = 8) -> int:
+    """Looks for the largest number that works, to a part of it.
 
     Args:
         works: tries a number; larger ones are taken to work less.
         start: the first one that is tried.
         most: none above is.
+        part: one more than this part of the number may work as well.
 
     Returns:
         The number; 0 for none.
     """
     good, bad = 0, None
     number = min(start, most)
-    while bad is None or bad - good > max(1, good // 8):
+    while bad is None or bad - good > max(1, good // part):
         if works(number):
             good = number
         else:

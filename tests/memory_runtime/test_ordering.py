@@ -125,6 +125,28 @@ class OwnStep(keras.Model):  # type: ignore[misc]  # keras has no types
         return {"loss": loss}
 
 
+class InALoop(keras.Model):  # type: ignore[misc]  # keras has no types
+    """Two updates in one step, in a loop of TensorFlow."""
+
+    def train_step(self, data: Any) -> Any:
+        x, y, _ = keras.utils.unpack_x_y_sample_weight(data)
+        self.optimizer.build(self.trainable_variables)
+
+        def body(number: Any, _: Any) -> Any:
+            with tf.GradientTape() as tape:
+                loss = self.compute_loss(x, y, self(x, training=True))
+            self.optimizer.apply(tape.gradient(loss, self.trainable_variables), self.trainable_variables)
+            return number + 1, loss
+
+        return {"loss": tf.while_loop(lambda number, _: number < 2, body, (0, 0.0))[1]}
+
+
+def in_a_loop(shared: bool = False) -> Any:
+    """The chain with a train step that is a loop."""
+    model = chain(shared)
+    return InALoop(model.inputs, model.outputs)
+
+
 def own_step(shared: bool = False) -> Any:
     """The chain with a train step of its own."""
     model = chain(shared)
@@ -140,6 +162,7 @@ CASES: dict[str, tuple[Callable[..., Any], Callable[[], Any]]] = {
         ),
     ),
     "own step": (own_step, lambda: OPTIMIZERS.Adam(0.01)),
+    "in a loop": (in_a_loop, lambda: OPTIMIZERS.Adam(0.01)),
     "convolutions": (lambda shared: convolutions(), lambda: OPTIMIZERS.Adam(0.01)),
 }
 

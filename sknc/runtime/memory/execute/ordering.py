@@ -73,7 +73,9 @@ def order_updates(graph: Any, handles: Collection[str] = (), scope: str = "") ->
     Returns:
         How many updates are waited for by gates.
     """
-    gates = [[tensor.op for tensor in group] for group in graph.get_collection(GATES)]
+    # A loop's body is a graph of its own, and has the same collection.
+    groups = [group for group in graph.get_collection(GATES) if all(tensor.graph is graph for tensor in group)]
+    gates = [[tensor.op for tensor in group] for group in groups]
     operations = graph.get_operations() if gates else []
     if not gates or any(op.type == "NextIteration" for op in operations):
         return 0
@@ -261,7 +263,8 @@ def order_step(model: Any) -> None:
     def run(*args: Any, **kwargs: Any) -> Any:
         results = step(*args, **kwargs)
         if not tf.executing_eagerly():
-            _order(model, tf.compat.v1.get_default_graph())
+            # Who traces the step with `tf.function` has Python rewritten, and what is rewritten runs ten times as long.
+            tf.autograph.experimental.do_not_convert(_order)(model, tf.compat.v1.get_default_graph())
         return results
 
     run.ordered = _Ordered(vars(model).get("train_step"))  # type: ignore[attr-defined]  # functions may have any
