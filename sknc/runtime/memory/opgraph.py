@@ -134,6 +134,7 @@ def with_updates(graph: OpGraph, rule: UpdateRule) -> OpGraph:
     behind = _gates_behind(graph, makers) if ordered else []
     places = _first_gates(graph, makers, behind) if ordered else {}
     readers = _readers(graph, makers, behind) if ordered else {}
+    idle = _idle(rule) if ordered else frozenset()
     # With gates, one variable is updated after the other: first those that the first gate waits for.
     pairs = list(graph.gradients.items())
     before: tuple[int, ...] = ()
@@ -141,19 +142,20 @@ def with_updates(graph: OpGraph, rule: UpdateRule) -> OpGraph:
         pairs.reverse()
         pairs.sort(key=lambda pair: places.get(pair[0], len(graph.gates)))
     for variable, gradient in pairs:
-        start = len(ops)
+        start, made_by = len(ops), [makers[gradient]] if gradient in makers else []
         mine = list(range(len(sizes), len(sizes) + rule.slots))
         sizes += [sizes[variable]] * rule.slots
         slots += mine
         made: list[int] = []
-        for op in rule.ops:
+        for place, op in enumerate(rule.ops):
             sizes.append(sizes[variable] if op.sized else 0)
             made.append(len(sizes) - 1)
             reads = [gradient if source == GRADIENT else made[source] for source in op.reads]
             reads += [variable] if op.reads_variable else []
             waits = [start + number for number in op.waits]
             waits += sorted(everything - {makers.get(gradient, NOT_AN_UPDATE)}) if GRADIENT in op.reads else []
-            waits += before if GRADIENT in op.reads else ()
+            waits += before if GRADIENT in op.reads or place in idle else ()
+            waits += made_by if place in idle else ()
             waits += readers.get(variable, ()) if op.assigns == "variable" else ()
             new = Op(
                 op.type,
@@ -170,6 +172,22 @@ def with_updates(graph: OpGraph, rule: UpdateRule) -> OpGraph:
         before = assigning if graph.gates else ()
     held = graph.held | frozenset(slots)
     return replace(graph, ops=tuple(ops), sizes=tuple(sizes), held=held, slots=tuple(slots))
+
+
+def _idle(rule: UpdateRule) -> frozenset[int]:
+    """Which operations of a rule compute something large from what the optimiser keeps, and nothing from the gradient.
+
+    They wait for it all the same, where there are gates, or they would hold what they make from the beginning.
+    """
+    fed: set[int] = {GRADIENT}
+    for number, op in enumerate(rule.ops):
+        if fed & {*op.reads, *op.waits}:
+            fed.add(number)
+    return frozenset(
+        number
+        for number, op in enumerate(rule.ops)
+        if op.sized and not op.assigns and number not in fed and not any(rule.ops[read].sized for read in op.reads)
+    )
 
 
 def _assigned(op: UpdateOp, variable: int, slots: list[int]) -> int:

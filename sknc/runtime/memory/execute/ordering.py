@@ -8,20 +8,14 @@ from what stays as it was traced.
 from __future__ import annotations
 
 import functools
-import re
 from collections.abc import Collection, Sequence
 from itertools import pairwise
 from typing import Any
 
 from ...frameworks import tensorflow
 from ..tfgraph import GATES
+from .dependence import UpdateGroups, ends_before, gates_behind, is_update, leading, variable_of
 from .internals import bypass, wait_for
-
-_UPDATES = ("Assign", "ResourceApply", "ResourceScatter", "ResourceSparseApply")
-# Of operations on a variable; any other is taken for one that changes it.
-_READING = frozenset({"ReadVariableOp", "ResourceGather", "ResourceGatherNd", "VarIsInitializedOp", "VariableShape"})
-# oneDNN makes one operation of a bias's gradient and the kernel's, when they read the same gradient.
-_BIAS, _KERNEL = "BiasAddGrad", re.compile(r"MatMul|.*BackpropFilter(V2)?")
 
 
 def mark_gate(tensors: Sequence[Any]) -> None:
@@ -59,16 +53,20 @@ def gated(tensor: Any) -> Any:
     return through(tensor)
 
 
-def order_updates(graph: Any, handles: Collection[str] = (), scope: str = "") -> int:
+def order_updates(graph: Any, handles: Collection[str] = (), optimizer: str = "") -> int:
     """Lets gates wait for the updates that do not depend on them, and updates for each other.
 
     An update that depends on a gate (of a weight shared with an earlier segment; of any weight where the
     optimiser looks at all gradients together) does not hold it up.
 
+    No circle can arise. Whoever waits for something is behind at least as many gates (the place of the last one
+    counts), and a gate is behind more of them than what it waits for. Where it is as many, only operations of the
+    optimiser wait: for updates that are earlier in a chain, and for what comes after no operation of the optimiser.
+
     Args:
         graph: the traced train step.
         handles: names of what stands for the trained variables in the graph.
-        scope: of the optimiser's operations.
+        optimizer: its name.
 
     Returns:
         How many updates are waited for by gates.
@@ -78,169 +76,82 @@ def order_updates(graph: Any, handles: Collection[str] = (), scope: str = "") ->
     gates = [[tensor.op for tensor in group] for group in groups]
     operations = graph.get_operations() if gates else []
     if not gates or any(op.type == "NextIteration" for op in operations):
+        # A loop of TensorFlow 1 has edges that lead back: traced order says nothing.
         return 0
     places = {op: place for place, op in enumerate(operations)}
     for op in operations:
         # Keras hands all gradients through one operation, for those who train on several devices.
         if op.type == "IdentityN" and places[op] > places[gates[-1][0]]:
             bypass(op)
-    before = _before(operations)
-    behind = _behind(operations, before, gates)
+    before = ends_before(operations)
+    behind = gates_behind(operations, before, gates)
+    updates = UpdateGroups(operations, before, handles, optimizer)
+    updates.decay_late(gates, behind)
     waited: dict[int, list[Any]] = {}
     for op in operations:
-        # The gate after the last one that leads to it. As every gate that is waited for it comes later, no
-        # circle can arise.
+        # The gate after the last one that leads to it.
         number = behind[op].bit_length()
-        if op.type.startswith(_UPDATES) and number < len(gates) and places[op] > places[gates[number][0]]:
+        if is_update(op) and number < len(gates) and places[op] > places[gates[number][0]]:
             waited.setdefault(number, []).append(op)
-    _chain(operations[places[gates[-1][-1]] + 1 :], before, behind, (handles, scope))
-    _read_first(operations, before, behind, (handles, scope))
-    for number, updates in waited.items():
+    _chain(updates, behind, places[gates[-1][-1]])
+    _read_first(updates, behind)
+    for number, found in waited.items():
         for op in gates[number]:
-            wait_for(op, updates)
+            wait_for(op, found)
     return sum(map(len, waited.values()))
 
 
-def _chain(
-    operations: Sequence[Any], before: dict[Any, list[Any]], behind: dict[Any, int], what: tuple[Collection[str], str]
-) -> None:
+def _chain(updates: UpdateGroups, behind: dict[Any, int], last: int) -> None:
     """Lets one variable be updated after the other, so that what an update needs meanwhile is there once.
 
-    Only operations that lead to the updates of one variable and of no other wait for another one's. So no circle
-    can arise: whoever waits comes later in the chain, and gates are waited for in the order of the chain.
+    Only operations of the optimiser that lead to the updates of one variable and of no other wait for another one's;
+    and those of them that need no gradient (a momentum that is multiplied) for the gradient, or they would be computed,
+    and held, from the beginning of the step.
+
+    Args:
+        updates: of the step.
+        behind: the gates that lead to each operation.
+        last: the place of the last gate.
     """
-    handles, scope = what
-    groups = _groups(operations, handles)
-    leads = _leads(operations, before, groups)
-    numbers = [{behind[op].bit_length() for op in group} for group in groups]
-    chained = [number for number in range(len(groups)) if len(numbers[number]) == 1]
-    chained.sort(key=lambda number: (*numbers[number], -number))
-    entries: dict[int, list[Any]] = {}
-    for op in operations:
-        # What takes a gradient: all that is as large as the variable depends on it.
-        sources = [tensor.op for tensor in op.inputs if tensor.dtype.name != "resource"]
-        if scope in op.name and not _merged(op) and any(scope not in source.name for source in sources):
-            entries.setdefault(leads.get(op, 0), []).append(op)
-    for first, second in pairwise(chained):
-        for op in entries.get(1 << second, ()):
-            wait_for(op, groups[first])
+    groups = updates.groups(last)
+    leads = leading(updates.operations, updates.before, list(groups.values()))
+    chained = [
+        (behind[group[0]].bit_length(), -number, number, group)
+        for number, group in enumerate(groups.values())
+        if len({behind[op].bit_length() for op in group}) == 1
+    ]
+    gradients = {1 << number: updates.gradients.get(handle, []) for number, handle in enumerate(groups)}
+    starts: dict[int, list[Any]] = {}
+    for op in updates.operations[last + 1 :]:
+        own = leads.get(op, 0)
+        idle = bool(gradients.get(own)) and updates.idle(op)
+        if idle:
+            wait_for(op, gradients[own])
+        if idle or (updates.inside(op) and updates.takes_gradient(op)):
+            starts.setdefault(own, []).append(op)
+    for (*_, first), (_, _, second, _) in pairwise(sorted(chained, key=lambda one: one[:2])):
+        for op in starts.get(1 << second, ()):
+            wait_for(op, first)
 
 
-def _read_first(
-    operations: Sequence[Any], before: dict[Any, list[Any]], behind: dict[Any, int], what: tuple[Collection[str], str]
-) -> None:
-    """Lets a variable's update wait until the backward pass has read the variable: TensorFlow would copy it.
+def _read_first(updates: UpdateGroups, behind: dict[Any, int]) -> None:
+    """Lets a variable's first update wait until the backward pass has read the variable: TensorFlow would copy it.
 
-    No circle can arise: who is waited for does not come after any update, or what leads to one, but through gates;
-    and it is behind no more of them than the update.
+    Args:
+        updates: of the step.
+        behind: the gates that lead to each operation.
     """
-    handles, scope = what
-    updates = [op for op in operations if op.type.startswith(_UPDATES) and _handle(op) in handles]
-    numbers = {_handle(op): number for number, op in enumerate(updates)}
-    leads = _leads(operations, before, [[op] for op in updates])
-    after = set(updates)
-    readers: dict[Any, list[Any]] = {}
-    for op in operations:
-        if op in after or scope in op.name or any(other in after for other in before[op]):
-            after.add(op)
+    leads = leading(updates.operations, updates.before, list(updates.trained.values()))
+    numbers = {handle: number for number, handle in enumerate(updates.trained)}
+    for op in updates.operations:
+        # What leads to no update may be run by nobody. Who leads to the variable's own is waited for anyway, and what
+        # is waited for by name is never fused with others.
+        if op in updates.after or not leads.get(op, 0):
             continue
-        # Nobody needs what leads to no update. Who leads to the variable's own is waited for anyway, and what is
-        # waited for by name is never fused with others.
-        for handle in {_variable(tensor) for tensor in op.inputs} & numbers.keys() if leads.get(op, 0) else ():
-            update = updates[numbers[handle]]
-            if not leads[op] >> numbers[handle] & 1 and behind[op].bit_length() <= behind[update].bit_length():
-                readers.setdefault(update, []).append(op)
-    for update, found in readers.items():
-        wait_for(update, found)
-
-
-def _handle(op: Any) -> str:
-    """The name of the handle of what an update changes."""
-    return str(op.inputs[0].name)
-
-
-def _variable(tensor: Any) -> str:
-    """The name of the handle of the variable whose memory a tensor shares; empty for none."""
-    while tensor.op.type == "Identity":
-        tensor = tensor.op.inputs[0]
-    return str(tensor.op.inputs[0].name) if tensor.op.type == "ReadVariableOp" else ""
-
-
-def _groups(operations: Sequence[Any], handles: Collection[str]) -> list[list[Any]]:
-    """The updates, those of one variable together with what its optimiser keeps for it; the last group is the rest."""
-    groups: list[list[Any]] = [[]]
-    for op in operations:
-        if op.type.startswith(_UPDATES):
-            groups[-1].append(op)
-            if any(tensor.name in handles for tensor in op.inputs):
-                groups.append([])
-    return groups
-
-
-def _leads(operations: Sequence[Any], before: dict[Any, list[Any]], groups: Sequence[Sequence[Any]]) -> dict[Any, int]:
-    """For each operation, one bit for each group that it leads to."""
-    leads: dict[Any, int] = {op: 1 << number for number, group in enumerate(groups) for op in group}
-    settled = False
-    while not settled:
-        settled = True
-        for op in reversed(operations):
-            for other in before[op]:
-                old = leads.get(other, 0)
-                leads[other] = old | leads.get(op, 0)
-                settled = settled and leads[other] == old
-    return leads
-
-
-def _before(operations: Sequence[Any]) -> dict[Any, list[Any]]:
-    """For each operation, those that end before it begins.
-
-    TensorFlow lets operations on one variable, and those with other side effects, wait for each other in the
-    order in which they were traced. It does so after this, so that it is reckoned with here.
-    """
-    found: dict[Any, list[Any]] = {}
-    written: dict[Any, Any] = {}
-    readings: dict[Any, list[Any]] = {}
-    for op in operations:
-        before = [tensor.op for one in (op, *_merged(op)) for tensor in one.inputs]
-        before += [other for one in (op, *_merged(op)) for other in one.control_inputs]
-        handles = {tensor.name for tensor in op.inputs if tensor.dtype.name == "resource"}
-        for handle in handles or ({""} if op.op_def is not None and op.op_def.is_stateful else ()):
-            before += [written[handle]] if handle in written else []
-            if op.type in _READING:
-                readings.setdefault(handle, []).append(op)
-            else:
-                before += readings.pop(handle, [])
-                written[handle] = op
-        found[op] = before
-    return found
-
-
-def _merged(op: Any) -> list[Any]:
-    """The operations that TensorFlow may run as one with this one: it then begins when all of them can."""
-    if op.type == _BIAS:
-        return [other for other in op.inputs[0].consumers() if _KERNEL.fullmatch(other.type)]
-    if _KERNEL.fullmatch(op.type):
-        return [other for tensor in op.inputs for other in tensor.consumers() if other.type == _BIAS]
-    return []
-
-
-def _behind(operations: Sequence[Any], before: dict[Any, list[Any]], gates: Sequence[Sequence[Any]]) -> dict[Any, int]:
-    """For each operation, one bit for each gate that leads to it."""
-    behind: dict[Any, int] = {}
-    for number, group in enumerate(gates):
-        for op in group:
-            behind[op] = behind.get(op, 0) | 1 << number
-    settled = False
-    # What is run as one with something else depends on operations that were traced later: once is not enough.
-    while not settled:
-        settled = True
-        for op in operations:
-            bits = old = behind.get(op, 0)
-            for other in before[op]:
-                bits |= behind.get(other, 0)
-            behind[op] = bits
-            settled = settled and bits == old
-    return behind
+        for handle in {variable_of(tensor) for tensor in op.inputs} & numbers.keys():
+            first = updates.trained[handle][0]
+            if not leads[op] >> numbers[handle] & 1 and behind[op].bit_length() <= behind[first].bit_length():
+                wait_for(first, [op])
 
 
 class _Ordered:
@@ -275,7 +186,7 @@ def _order(model: Any, graph: Any) -> None:
     trained = {id(variable.value.handle) for variable in model.trainable_variables}
     handles = {inner.name for outer, inner in getattr(graph, "captures", ()) if id(outer) in trained}
     optimizer = getattr(model, "optimizer", None)
-    order_updates(graph, handles, f"{optimizer.name}/" if optimizer is not None else "/")
+    order_updates(graph, handles, optimizer.name if optimizer is not None else "")
 
 
 def restore_step(model: Any) -> None:
