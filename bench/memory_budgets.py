@@ -10,8 +10,9 @@ size. One process plans all budgets of a net and writes the plans, which are not
 process of its own under TF_CPU_BFC_MEM_LIMIT_IN_MB: the budget and nothing more. `activations` is the measured peak
 less what was held before the step, `cpu_ratio` the processor seconds of a step against plain Keras's without a limit.
 
-With --times one process at a time trains plain Keras, our plans for a 4th and a 10th of plain Keras's activations,
-tf.recompute_grad at sqrt(n) segments, and keras.RematScope; where a part is infeasible, the smallest plan there is.
+With --times one process at a time trains plain Keras, our plans for a 4th and a 10th of what its activations are
+predicted to be, tf.recompute_grad at sqrt(n) segments, and keras.RematScope; where a part is infeasible, the smallest
+plan there is.
 --unlimited plans and trains with TensorFlow's own settings: there a budget is for what is held, not for holes as well.
 `cpu` is processor seconds a step, which other load disturbs less than `seconds`.
 """
@@ -60,7 +61,7 @@ def network(name: str) -> Any:
     import keras
 
     if name.startswith("residual"):
-        return memory_depth.network(int(name.removeprefix("residual").partition("@")[0]))
+        return memory_depth.network(int(name.removeprefix("residual").partition("@")[0]), side_of(name))
     return getattr(keras.applications, name.partition("@")[0])(
         weights=None, input_shape=(side_of(name), side_of(name), 3), classes=10
     )
@@ -108,10 +109,15 @@ def recompute_grad(model: Any) -> None:
 
 def floor(graph: OpGraph) -> int:
     """What one operation reads and makes at most, weights and the batch left out: no plan's activations are less."""
+    buffer: dict[int, int] = {}
+    for op in graph.ops:
+        if op.type in SHARING and op.reads:
+            buffer |= {tensor: buffer.get(op.reads[0], op.reads[0]) for tensor in op.makes}
 
     def needed(op: Op) -> int:
         made = () if op.type in IN_PLACE or op.type in SHARING else op.makes
-        return sum(graph.sizes[tensor] for tensor in {*op.reads, *made} - graph.held) + sum(op.scratch)
+        tensors = {buffer.get(tensor, tensor) for tensor in (*op.reads, *made)} - graph.held
+        return sum(graph.sizes[tensor] for tensor in tensors) + sum(op.scratch)
 
     return max(needed(op) for op in graph.ops)
 
@@ -143,7 +149,7 @@ def plan(name: str, optimizer: str, wanted: dict[str, Any]) -> dict[str, Any]:
         row: dict[str, Any] = {"budget": budget}
         try:
             chosen = chooser.choose(budget)
-            path = Path(wanted["folder"]) / f"{name}-{optimizer}-{budget}.json"
+            path = Path(wanted["folder"]) / f"{wanted['file']}-{budget}.json"
             path.write_text(json.dumps(chosen.as_json(), indent=1) + "\n", encoding="utf-8")
             row |= {"plan": str(path), "planned": chosen.predicted_peak}
         except InfeasibleBudget as error:
@@ -161,8 +167,9 @@ def plan(name: str, optimizer: str, wanted: dict[str, Any]) -> dict[str, Any]:
 
 def planned(name: str, arguments: argparse.Namespace) -> dict[str, Any]:
     """Plans in a process of its own, once: what was found is kept beside the plans."""
-    path = arguments.folder / f"{name}-{arguments.optimizer}.json"
-    wanted = {"count": arguments.budgets, "parts": arguments.parts, "folder": str(arguments.folder)}
+    file = f"{name}-{arguments.optimizer}{'-unlimited' if arguments.unlimited else ''}"
+    path = arguments.folder / f"{file}.json"
+    wanted = {"count": arguments.budgets, "parts": arguments.parts, "folder": str(arguments.folder), "file": file}
     if path.is_file():
         known: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         if known["wanted"] == wanted:
@@ -236,7 +243,7 @@ def sweep(name: str, arguments: argparse.Namespace) -> tuple[int, int, int]:
     found = planned(name, arguments)
     if "failed" in found:
         show(net=name, **found)
-        return 0, 0, 0
+        return arguments.budgets, arguments.budgets, 0
     plans = found["plans"]
     plain = child("train", name, optimizer, {"how": "plain"})
     show(net=name, how="plain", **plain)
@@ -253,7 +260,7 @@ def sweep(name: str, arguments: argparse.Namespace) -> tuple[int, int, int]:
         rows = list(pool.map(obeyed, plans))
     for row in rows:
         show(net=name, **{key: value for key, value in row.items() if key not in ("seconds", "cpu")})
-    # Below what plain Keras needs, a budget that was called infeasible above the smallest one counts as failed.
+    # Every budget is at least the smallest one, so that one that is called infeasible has failed.
     failed = sum("peak" not in row for row in rows)
     above = sum(row.get("peak", 0) > row["budget"] for row in rows)
     return len(rows), failed, above
@@ -312,6 +319,8 @@ def main() -> None:
         what, name, optimizer, wanted = arguments.child
         print(json.dumps({"plan": plan, "train": train}[what](name, optimizer, json.loads(wanted))))
         return
+    if arguments.budgets < 1 or (arguments.unlimited and not (arguments.times or arguments.plan)):
+        parser.error("at least one budget, and hard ones without --unlimited")
     arguments.folder.mkdir(parents=True, exist_ok=True)
     if arguments.plan:
         with ThreadPoolExecutor(arguments.jobs) as pool:
@@ -328,7 +337,8 @@ def main() -> None:
         if pairs:
             activations, ratio = (statistics.geometric_mean(column) for column in zip(*pairs, strict=True))
             print(
-                f"1/{part:g}: {len(pairs)} nets, activations /{activations:.2f} at {ratio:.3f} times the processor time"
+                f"1/{part:g}, or the smallest plan: {len(pairs)} nets, activations /{activations:.2f} "
+                f"at {ratio:.3f} times the processor time"
             )
 
 

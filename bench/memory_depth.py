@@ -20,12 +20,12 @@ from typing import Any
 BATCH, SIDE, WIDTH, STEPS = 32, 32, 32, 3
 
 
-def network(blocks: int) -> Any:
+def network(blocks: int, side: int = SIDE) -> Any:
     """Returns the network."""
     import keras
     from keras import layers
 
-    x = inputs = keras.Input((SIDE, SIDE, 3))
+    x = inputs = keras.Input((side, side, 3))
     x = layers.Conv2D(WIDTH, 3, padding="same")(x)
     for _ in range(blocks):
         y = layers.Conv2D(WIDTH, 3, padding="same", use_bias=False)(x)
@@ -98,7 +98,7 @@ def largest(works: Callable[[int], bool], start: int, most: int, part: int = 8) 
         works: tries a number; larger ones are taken to work less.
         start: the first one that is tried.
         most: none above is.
-        part: one more than this part of the number may work as well.
+        part: it stops when what works and what does not are within this part of the number.
 
     Returns:
         The number; 0 for none.

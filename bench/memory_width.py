@@ -4,7 +4,7 @@
 
 Nets are names of keras.applications at 64x64, or the least that the net takes. Each batch size is tried in a process
 of its own under TF_CPU_BFC_MEM_LIMIT_IN_MB: three steps of SGD have to end. The widest one is found to an eighth of
-it, ours to PART of it: each try plans anew.
+it, ours to an eighth or the PARTth of it: each try plans anew.
 """
 
 from __future__ import annotations
@@ -64,20 +64,22 @@ def main() -> None:
     parser.add_argument("nets", nargs="*", default=NETS)
     parser.add_argument("--limit", type=int, default=400)
     parser.add_argument("--most", type=int, default=2048)
-    parser.add_argument("--to", type=int, default=8)
+    parser.add_argument("--to", type=int, default=8, help="ours is found to this part of it")
     parser.add_argument("--child", nargs=4)
     arguments = parser.parse_args()
     if arguments.child:
         how, name, limit, batch = arguments.child
         print(json.dumps(train(how, name, int(limit), int(batch))))
         return
-    print("| network | plain Keras | ours | ratio |")
+    rows = ["| network | plain Keras | ours | ratio |", "|---|--:|--:|--:|"]
     for name in arguments.nets:
         plain = memory_depth.largest(partial(attempt, "plain", name, arguments.limit), 8, arguments.most)
         ours = memory_depth.largest(
             partial(attempt, "ours", name, arguments.limit), 2 * plain or 8, arguments.most, arguments.to
         )
-        print(f"| {name} | {plain} | {ours} | {f'{ours / plain:.2f}' if plain else ''} |", flush=True)
+        rows.append(f"| {name} | {plain} | {ours} | {f'{ours / plain:.2f}' if plain else ''} |")
+        print(rows[-1], flush=True)
+    print("\n".join(rows))
 
 
 if __name__ == "__main__":
