@@ -47,7 +47,7 @@ def _at_once(tf: Any) -> int:
             running -= 1
         return value
 
-    @tf.function  # type: ignore[untyped-decorator]  # tensorflow has no types
+    @tf.function(autograph=False)  # type: ignore[untyped-decorator]  # tensorflow has no types
     def together(values: Any) -> Any:
         # Those with state would wait for each other whatever the number of threads.
         return [tf.numpy_function(sleep, [value], tf.float32, stateful=False) for value in tf.unstack(values)]
