@@ -1,7 +1,7 @@
 """Hard memory budgets, from the smallest feasible one to what plain Keras needs: planned, measured, and how slow.
 
     python bench/memory_budgets.py [NET ...] [--budgets 10] [--jobs 2] [--folder plans]    peaks and failures
-    python bench/memory_budgets.py [NET ...] --times [--unlimited] [--parts 4 10]           step times
+    python bench/memory_budgets.py [NET ...] --times [--unlimited] [--parts 4 10]          step times
     python bench/memory_budgets.py [NET ...] --plan [--jobs 2] [--folder plans]            the plans for both, alone
 
 Nets are `residual40` (40 blocks of convolution, batch norm, ReLU and addition; batch 32), `residualN`, and names of

@@ -46,6 +46,7 @@ class UpdateGroups:
         trained: for each trained variable's handle, its updates as they were traced.
         gradients: for each of them, what makes the gradient that the optimiser takes; without those that come after
             one of the optimiser's own operations.
+        leads: for each operation, one bit for each trained variable to whose updates it leads.
     """
 
     def __init__(
@@ -58,6 +59,7 @@ class UpdateGroups:
         for op in operations:
             if is_update(op) and (handle := str(op.inputs[0].name)) in handles:
                 self.trained.setdefault(handle, []).append(op)
+        self.leads = leading(operations, before, list(self.trained.values()))
         self.gradients: dict[str, list[Any]] = {}
         self._takers = self._find_gradients()
 
@@ -83,12 +85,11 @@ class UpdateGroups:
 
     def _find_gradients(self) -> dict[Any, int]:
         """Finds whose gradient each operation of the optimiser takes: one bit for each variable."""
-        leads = leading(self.operations, self.before, list(self.trained.values()))
         handles = list(self.trained)
         readers: dict[str, set[int]] = {}
         tensors: dict[str, Any] = {}
         for op in filter(self.inside, self.operations):
-            bits = leads.get(op, 0)
+            bits = self.leads.get(op, 0)
             if bits and not bits & bits - 1 and not merged(op):
                 for tensor in op.inputs:
                     if tensor.dtype.name != "resource" and not self.inside(tensor.op) and not variable_of(tensor):

@@ -141,16 +141,16 @@ def _read_first(updates: UpdateGroups, behind: dict[Any, int]) -> None:
         updates: of the step.
         behind: the gates that lead to each operation.
     """
-    leads = leading(updates.operations, updates.before, list(updates.trained.values()))
     numbers = {handle: number for number, handle in enumerate(updates.trained)}
     for op in updates.operations:
+        leads = updates.leads.get(op, 0)
         # What leads to no update may be run by nobody. Who leads to the variable's own is waited for anyway, and what
         # is waited for by name is never fused with others.
-        if op in updates.after or not leads.get(op, 0):
+        if op in updates.after or not leads:
             continue
         for handle in {variable_of(tensor) for tensor in op.inputs} & numbers.keys():
             first = updates.trained[handle][0]
-            if not leads[op] >> numbers[handle] & 1 and behind[op].bit_length() <= behind[first].bit_length():
+            if not leads >> numbers[handle] & 1 and behind[op].bit_length() <= behind[first].bit_length():
                 wait_for(first, [op])
 
 
