@@ -18,7 +18,7 @@ LIMIT_OPERATIONS = 400_000
 FEWEST_LIMIT_STEPS, MOST_LIMIT_STEPS = 24, 60
 LIMIT_POOLS = 3
 LIMIT_MARGIN = 0.12
-# What the imitation misses: this part of the peak is added besides; chosen by bench/memory_accuracy.py.
+# What the imitation misses: this part of what a step holds beside weights is added; chosen by bench/memory_accuracy.py.
 MARGIN = 0.03
 
 
@@ -70,7 +70,7 @@ def predict_peak(
     loads = (BUSY, CROWDED)
     peaks = sorted([busy.run(seed, loads[seed % 2]).peak for seed in range(WARM_UP + draws)][WARM_UP:])
     high = max(scheduled, peaks[-1])
-    return Prediction(scheduled, high - scheduled + int(MARGIN * high), peaks[0], peaks[-1], held)
+    return Prediction(scheduled, high - scheduled + int(MARGIN * (high - held)), peaks[0], peaks[-1], held)
 
 
 def least_limit(
@@ -97,11 +97,12 @@ def least_limit(
     steps = LIMIT_OPERATIONS // max(1, len(whole.ops))
     steps = min(MOST_LIMIT_STEPS, max(FEWEST_LIMIT_STEPS, steps)) // (2 if rough else 1)
     loads = (CALM, BUSY, CROWDED)
-    limit = 0
+    limit = held = 0
     for pool in range(1 if rough else LIMIT_POOLS):
         executor = Executor(whole, ALLOCATORS[allocator], threads, start)
+        held = executor.pool.in_use
         for step in range(steps):
             executor.run(pool * steps + step, loads[step % len(loads)])
         limit = max(limit, executor.pool.limit or 0)
     largest = max((whole.sizes[tensor] for op in whole.ops for tensor in op.makes), default=0)
-    return int(limit * (1 + LIMIT_MARGIN)) + largest
+    return limit + int((limit - held) * LIMIT_MARGIN) + largest

@@ -14,6 +14,8 @@ from .unroll import Unroller
 
 GRADIENT_SCOPE = "gradient_tape/"
 # The collection of a graph in which those who run a network in segments note where a segment's backward pass begins.
+# Constants from so many bytes on count.
+LARGE = 64 << 10
 GATES = "sknc_gates"
 # TensorFlow folds operations on constants while it optimises a graph, up to about this size of the result.
 FOLDED = 10 * 1024 * 1024
@@ -214,12 +216,21 @@ class LayerNames:
         return None
 
 
+def in_sum(op: Any) -> list[Any]:
+    """Returns what an addition of several tensors adds up, in the order in which it is added.
+
+    Args:
+        op: of a graph; TensorFlow's own optimiser sorts by name.
+    """
+    return sorted(op.inputs, key=lambda tensor: str(tensor.name).removesuffix(":0"))
+
+
 def _operation(
     op: Any, kind: str, ids: Mapping[Any, int], numbers: Mapping[Any, int], layer: str, backward: bool, loop: Any
 ) -> Op:
     return Op(
         kind,
-        tuple(ids[tensor.ref()] for tensor in op.inputs if tensor.ref() in ids),
+        tuple(ids[tensor.ref()] for tensor in (in_sum(op) if kind == "AddN" else op.inputs) if tensor.ref() in ids),
         tuple(ids[tensor.ref()] for tensor in op.outputs),
         tuple(numbers[other] for other in op.control_inputs if other in numbers),
         flops(op),
@@ -276,7 +287,8 @@ def op_graph(
         The forward and backward pass.
     """
     ids: dict[Any, int] = {tensor.ref(): number for number, tensor in enumerate(held)}
-    sizes = [tensor_bytes(tensor) for tensor in held]
+    sizes = [*map(tensor_bytes, held), *_large_constants(ops, wanted)]
+    lasting = frozenset(range(len(sizes)))
     numbers: dict[Any, int] = {}
     pieces: dict[int, int] = {}
     result: list[Op] = []
@@ -299,11 +311,17 @@ def op_graph(
     for op in kept_ops(ops, wanted):
         if not twins.stand_in(op, ids, numbers):
             write(op)
-            if result:
-                numbers[op] = len(result) - 1
+            numbers |= {op: len(result) - 1} if result else {}
     known = {ids[one]: ids[other.ref()] for one, other in gradients.items() if other.ref() in ids}
-    graph = OpGraph(tuple(result), tuple(sizes), frozenset(range(len(held))), known, {}, frozenset(drawn), pieces)
+    graph = OpGraph(tuple(result), tuple(sizes), lasting, known, {}, frozenset(drawn), pieces)
     return _titled(replace(graph, gates=_numbered(gates, numbers)), names)
+
+
+def _large_constants(ops: Sequence[Any], wanted: Sequence[Any]) -> list[int]:
+    """The bytes of large constants, which are there all the time: TensorFlow's own optimiser makes some."""
+    needed = needed_ops(wanted)
+    sizes = [tensor_bytes(op.outputs[0]) for op in ops if op.type == "Const" and op in needed]
+    return [size for size in sizes if size >= LARGE]
 
 
 def _numbered(gates: Sequence[Sequence[Any]], numbers: Mapping[Any, int]) -> tuple[tuple[int, ...], ...]:

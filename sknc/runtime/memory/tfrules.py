@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-# The output is the input's buffer.
+# The output is the input's buffer. The last three work on a variable that lives for a part of a step: TensorFlow adds
+# up gradients in one where it takes memory to be short.
 SHARING = frozenset(
     "Identity IdentityN Reshape ExpandDims Squeeze StopGradient PreventGradient Snapshot CheckNumerics EnsureShape "
-    "Bitcast ReadVariableOp".split()
+    "Bitcast ReadVariableOp Assign AssignAdd DestroyTemporaryVariable".split()
 )
 
 # The output takes the buffer of an input of its size when no other operation needs that one any more.

@@ -36,6 +36,8 @@ _SMALLEST = 4
 # What order and the allocator add to arithmetic, for what is estimated by arithmetic alone. A guess that only says what
 # is traced first: no plan is taken untraced.
 _UNSEEN = 1.15
+# An estimate is not taken for more than so much too large.
+_SCALES = 0.6
 # Of a plan that the imitation could not run: more than any budget.
 _NEVER = Expected(2**62, 2**62)
 # A sort of ways beside those that are named like the mode of their pieces.
@@ -64,6 +66,8 @@ class Chooser:
         self.ladders: dict[str, _Ladder] = {}
         self.estimates: dict[Way, int] = {}
         self.traced: dict[Way, Expected] = {}
+        # What was traced against what was estimated: estimates leave out what segments wait for.
+        self.scale = 1.0
 
     def choose(self, budget: int) -> Plan:
         """Returns the quickest plan that was found to keep a budget.
@@ -81,12 +85,12 @@ class Chooser:
         enough = room
         for _ in range(_MOST_TRACED):
             best = self._best(room)
-            fitting = [way for way, size in self.estimates.items() if size <= enough and way not in self.traced]
+            fitting = [way for way in self.estimates if self._likely(way) <= enough and way not in self.traced]
             way = min(fitting, key=lambda way: (way.seconds, self.estimates[way]), default=None)
             if way is None or (best is not None and best.seconds <= way.seconds):
                 break
             if self._trace(way) > room:
-                enough = int(_LESS * self.estimates[way])
+                enough = int(_LESS * self._likely(way))
         best = self._best(room) or self._last_resort(room)
         if best is None:
             raise self._refusal(budget)
@@ -117,7 +121,9 @@ class Chooser:
             fitting = 0
             # Order and the allocator make some plans larger than arithmetic has it: one below may not be smaller.
             while rung >= 0 and fitting < 2:
-                fitting += self._estimate(self._placed(ladder.way(rung), sort)) <= room
+                way = self._placed(ladder.way(rung), sort)
+                self._estimate(way)
+                fitting += self._likely(way) <= room
                 rung -= 1
             fitted = fitted or fitting > 0
 
@@ -179,6 +185,10 @@ class Chooser:
                 self.estimates[way] = _NEVER.peak
         return self.estimates[way]
 
+    def _likely(self, way: Way) -> int:
+        """What a way that was estimated will hold, going by the last one that was traced."""
+        return int(self.scale * self.estimates[way])
+
     def _trace(self, way: Way) -> int:
         if way not in self.traced:
             try:
@@ -186,13 +196,17 @@ class Chooser:
             except StuckStep:
                 # Nobody knows what it would hold. There are others.
                 self.traced[way] = _NEVER
+            else:
+                scale = self.traced[way].peak / max(1, self.estimates.get(way, 0))
+                self.scale = min(1.0, max(_SCALES, scale))
         return self.traced[way].peak
 
     def _expected(self, way: Way, ahead: bool = False) -> Expected:
         pieces = way.pieces
         sizes, modes = [p.end - p.start for p in pieces], [p.mode for p in pieces]
         pools, parts, kept = self.pools.stand_ins(modes), [p.parts for p in pieces], [_inner(p) for p in pieces]
-        with obeying(Runner(self.graph, sizes, modes, pools, parts, kept, ahead)):
+        batch = self.predictor.batch_size
+        with obeying(Runner(self.graph, sizes, modes, pools, parts, kept, ahead, batch)):
             return self.predictor.expected(self.pools.host or "").plus(_waiting(way, ahead))
 
     def _plan(self, way: Way | None, expected: Expected, budget: int, ahead: bool = False) -> Plan:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from ..executor import duration
 from ..opbuffers import Buffer, find_buffers
 from ..opgraph import OpGraph
+from ..serial import in_order, tasks_of
 from .cuts import NEVER, Chain, Handed
 
 SCOPE = "sknc_step"
@@ -64,6 +65,8 @@ def places_of(graph: OpGraph, count: int) -> list[int]:
     after = max(forward, default=-1)
     maker: dict[int, int] = {}
     places: list[int] = []
+    # The steps whose forward pass reads each tensor.
+    readers: dict[int, set[int]] = {}
     now = 0
     for number, op in enumerate(graph.ops):
         if op.layer:
@@ -73,9 +76,15 @@ def places_of(graph: OpGraph, count: int) -> list[int]:
         elif op.backward:
             # A sum of gradients is complete with the last of them, which comes from the earliest step.
             now = min((places[maker[t]] for t in op.reads if t in maker and graph.ops[maker[t]].backward), default=now)
+            # A gradient of one's own is in no layer's scope: it is that of a step which reads the same.
+            own = [place for tensor in op.reads for place in readers.get(tensor, ()) if place <= now]
+            now = max(own, default=now)
         places.append(now)
         for tensor in op.makes:
             maker[tensor] = number
+        if not op.backward:
+            for tensor in op.reads:
+                readers.setdefault(tensor, set()).add(now)
     return places
 
 
@@ -169,7 +178,7 @@ def _bursts(graph: OpGraph, places: Sequence[int], buffers: Sequence[Buffer], st
 
     Backward passes count in the reverse order of the steps: branches may have been traced in any order.
     """
-    order = sorted(range(len(graph.ops)), key=lambda op: -places[op] if graph.ops[op].backward else -len(steps))
+    order = _serial(graph, places)
     when = {op: moment for moment, op in enumerate(order)}
     change = [0] * (len(graph.ops) + 1)
     for buffer in buffers:
@@ -184,6 +193,30 @@ def _bursts(graph: OpGraph, places: Sequence[int], buffers: Sequence[Buffer], st
         step = steps[places[number]]
         if graph.ops[number].backward:
             step.burst = max(step.burst, live - saved[places[number] + 1])
+
+
+def _serial(graph: OpGraph, places: Sequence[int]) -> list[int]:
+    """The forward pass as it was traced, then each step's backward pass so that it holds little."""
+    maker = {tensor: number for number, op in enumerate(graph.ops) for tensor in op.makes}
+    readers: dict[int, set[int]] = {}
+    steps: dict[int, list[int]] = {}
+    for number, op in enumerate(graph.ops):
+        if op.backward:
+            steps.setdefault(places[number], []).append(number)
+    order = [number for number, op in enumerate(graph.ops) if not op.backward]
+    tasks = {place: tasks_of(graph.ops, steps[place], maker) for place in sorted(steps, reverse=True)}
+    for place, own in tasks.items():
+        for task in own:
+            for buffer in task.reads:
+                readers.setdefault(buffer, set()).add(place)
+    for place, own in tasks.items():
+        read = dict.fromkeys(buffer for task in own for buffer in task.reads)
+        passing = [buffer for buffer in read if buffer not in graph.held and min(readers[buffer]) == place]
+        passing = [
+            buffer for buffer in passing if places[maker[buffer]] != place or not graph.ops[maker[buffer]].backward
+        ]
+        order += [steps[place][number] for number in in_order(own, graph.sizes, passing)]
+    return order
 
 
 def _forwards(places: Sequence[int], backward: Sequence[bool], buffers: Sequence[Buffer], steps: list[_Step]) -> None:

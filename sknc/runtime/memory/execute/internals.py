@@ -142,10 +142,34 @@ def bypass(identity: Any) -> None:
         identity: hands each of its inputs on as it is.
     """
     for source, result in zip(identity.inputs, identity.outputs, strict=True):
-        for reader in list(result.consumers()):
-            for place, tensor in enumerate(reader.inputs):
-                if tensor is result:
-                    reader._update_input(place, source)
+        replace_tensor(result, source)
+
+
+def replace_tensor(old: Any, new: Any) -> None:
+    """Lets those that read one tensor of a graph read another one.
+
+    Args:
+        old: the tensor that is read.
+        new: takes its place.
+    """
+    for reader in list(old.consumers()):
+        for place, tensor in enumerate(reader.inputs):
+            if tensor is old:
+                reader._update_input(place, new)
+
+
+def replace_operation(old: Any, new: Any) -> None:
+    """Lets all that reads what an operation of a graph makes, or waits for it, read or wait for another one.
+
+    Args:
+        old: makes one tensor.
+        new: makes one like it.
+    """
+    replace_tensor(old.outputs[0], new.outputs[0])
+    for reader in old._control_outputs:
+        others = [new if other is old else other for other in reader.control_inputs]
+        reader._remove_all_control_inputs()
+        reader._add_control_inputs(others)
 
 
 def standing_for(again: Any, stored: Any) -> Any:

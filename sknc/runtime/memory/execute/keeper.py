@@ -382,7 +382,7 @@ class Keeper:
         modes = [segment.mode for segment in plan.segments]
         pools = self.pools.opened(plan)
         parts, kept = ([getattr(segment, name) for segment in plan.segments] for name in ("parts", "kept"))
-        self.model.call = Runner(graph, sizes, modes, pools, parts, kept, plan.ahead)
+        self.model.call = Runner(graph, sizes, modes, pools, parts, kept, plan.ahead, plan.batch_size)
 
     def _report(self) -> None:
         plan = self.plan

@@ -13,6 +13,7 @@ from ...frameworks import tensorflow
 from ..opgraph import OpGraph, UpdateRule
 from ..optimizers import DEFAULT_OPTIMIZER, optimizer_name
 from ..predict import least_limit, predict_peak
+from ..serial import with_sums
 from ..threads import threads_in_use
 from ..tracing import Traced, trace_step, update_rule
 from .costs import SCOPE, StepNames, chain_of_trace, places_of
@@ -151,12 +152,13 @@ class Predictor:
         with obeying(scoped):
             traced = trace_step(self.model, self.batch_size, self.shape, names=StepNames())
         expected = self._scheduled(traced)
-        chain = chain_of_trace(traced.graph, len(graph.steps))
+        operations = with_sums(traced.graph)
+        chain = chain_of_trace(operations, len(graph.steps))
         base = traced.parameters + traced.trained * self.rule.slots + traced.inputs
         trained = self.model.trainable_variables
         alone = frozenset(scoped.impure) | sparse_steps(graph, [trained[place] for place in traced.sparse])
-        places = places_of(traced.graph, len(graph.steps))
-        return Profile(expected, chain, min(base, expected.peak), alone, traced.graph, tuple(places))
+        places = places_of(operations, len(graph.steps))
+        return Profile(expected, chain, min(base, expected.peak), alone, operations, tuple(places))
 
     def estimate(self, profile: Profile, pieces: Sequence[Piece]) -> int:
         """Estimates the peak of a plan without tracing it.
@@ -179,7 +181,7 @@ class Predictor:
         found = predict_peak(graph, self.rule, self.allocator, self.threads, draws)
         if self.allocator == "default":
             # Has no limit but the machine's memory.
-            return Expected(found.scheduled, int(found.peak * (1 + _RARE)))
+            return Expected(found.scheduled, found.peak + int((found.peak - found.held) * _RARE))
         limit = least_limit(graph, self.rule, found.scheduled, self.allocator, self.threads, rough)
         return Expected(found.scheduled, max(found.peak, limit))
 

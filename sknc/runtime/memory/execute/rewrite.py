@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ..opgraph import Op, OpGraph
+from ..serial import shares, tasks_of, waits
 from .cuts import Piece
 from .plans import KEEP, MOVING
 
@@ -103,14 +104,26 @@ class _Planned:
                 return fetched[tensor]
             return tensor
 
+        again = []
         for number in sorted(copied):
             op = self.graph.ops[number]
             reads = tuple(found(tensor, number) for tensor in op.reads)
-            self.add(replace(op, reads=reads, makes=tuple(known[t] for t in op.makes), waits=(gate,), backward=True))
+            makes = tuple(known[tensor] for tensor in op.makes)
+            again.append(self.add(replace(op, reads=reads, makes=makes, waits=(gate,), backward=True)))
+            self.maker.update(dict.fromkeys(makes, again[-1]))
         for number in backward:
             op = self.ops[number]
             self.ops[number] = replace(op, reads=tuple(found(tensor, number) for tensor in op.reads))
+        self._one_by_one(again, backward)
         self._together(own)
+
+    def _one_by_one(self, again: Sequence[int], backward: Sequence[int]) -> None:
+        """Lets a piece's backward pass make one large tensor after the other."""
+        passing = [tensor for number in again if not shares(self.ops[number]) for tensor in self.ops[number].makes]
+        tasks = tasks_of(self.ops, backward, self.maker)
+        for place, others in waits(tasks, self.sizes, passing).items():
+            op = self.ops[backward[place]]
+            self.ops[backward[place]] = replace(op, waits=(*op.waits, *(backward[other] for other in others)))
 
     def _stored(self, tensor: int, reader: int, kept: set[int]) -> bool:
         """Whether a reader finds a tensor that was kept; a step itself reads what it computes."""

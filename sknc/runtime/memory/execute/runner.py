@@ -25,6 +25,7 @@ class Runner:
         parts: for each segment the sizes of its parts, see `make_segments`.
         kept: for each segment the places in it of steps whose outputs are held, see `make_segments`.
         ahead: whether inputs are fetched one segment ahead.
+        batch: samples in a batch, where it is known.
     """
 
     def __init__(
@@ -36,9 +37,10 @@ class Runner:
         parts: Sequence[Sequence[int]] | None = None,
         kept: Sequence[Sequence[int]] | None = None,
         ahead: bool = False,
+        batch: int | None = None,
     ) -> None:
         self.graph = graph
-        self.segments = make_segments(graph, sizes, parts, kept)
+        self.segments = make_segments(graph, sizes, parts, kept, batch)
         self.modes = tuple(modes)
         self.pools = dict(pools or {})
         self.ahead = ahead

@@ -12,6 +12,7 @@ from .flatten import Context, FlatGraph, Step
 from .internals import attach_mask, autocast_dtype
 from .ordering import gated, mark_gate
 from .replay import Outcome, masks_of, read, replay, variables_of
+from .serial import one_by_one
 
 # A layer may assign a variable that it shows nowhere, and then another one because of it: after so many tries
 # the segment is run as it is.
@@ -29,6 +30,7 @@ class Segment:
         parts: segments that it consists of, where its second run keeps only what goes from one to the next and
             each of them is run a third time.
         kept: keys of tensors that are made here and held for the second run, which need not compute them then.
+        batch: samples in a batch, where shapes do not say it.
     """
 
     steps: tuple[Step, ...]
@@ -36,6 +38,7 @@ class Segment:
     makes: tuple[int, ...]
     parts: tuple[Segment, ...] = ()
     kept: tuple[int, ...] = ()
+    batch: int | None = None
 
 
 def make_segments(
@@ -43,6 +46,7 @@ def make_segments(
     sizes: Sequence[int],
     parts: Sequence[Sequence[int]] | None = None,
     kept: Sequence[Sequence[int]] | None = None,
+    batch: int | None = None,
 ) -> list[Segment]:
     """Returns the segments of a graph.
 
@@ -51,16 +55,17 @@ def make_segments(
         sizes: the number of steps of each segment; they add up to all steps.
         parts: for each segment the sizes of its own parts, which add up to it; none for one that has none.
         kept: for each segment the places in it of steps whose outputs are held for its second run.
+        batch: samples in a batch, where it is known.
 
     Raises:
         ValueError: sizes do not add up.
     """
-    whole = _cut(graph, sizes)
+    whole = _cut(graph, sizes, batch)
     for number, own in enumerate(parts or ()):
         if own:
             if sum(own) != sizes[number]:
                 raise ValueError(f"parts of {sum(own)} steps for a segment of {sizes[number]}")
-            inner = _cut(graph, [*sizes[:number], *own, *sizes[number + 1 :]])
+            inner = _cut(graph, [*sizes[:number], *own, *sizes[number + 1 :]], batch)
             whole[number] = replace(whole[number], parts=tuple(inner[number : number + len(own)]))
     for number, steps in enumerate(kept or ()):
         own_steps = whole[number].steps
@@ -69,7 +74,7 @@ def make_segments(
     return whole
 
 
-def _cut(graph: FlatGraph, sizes: Sequence[int]) -> list[Segment]:
+def _cut(graph: FlatGraph, sizes: Sequence[int], batch: int | None) -> list[Segment]:
     if sum(sizes) != len(graph.steps):
         raise ValueError(f"segments of {sum(sizes)} steps for a network of {len(graph.steps)}")
     last_reader = {key: len(graph.steps) for key in graph.outputs}
@@ -84,7 +89,7 @@ def _cut(graph: FlatGraph, sizes: Sequence[int]) -> list[Segment]:
         reads = dict.fromkeys(key for step in steps for _, key in step.reads if key not in inside)
         end = start + size
         makes = tuple(key for key in made if last_reader.get(key, -1) >= end)
-        segments.append(Segment(steps, tuple(reads), makes))
+        segments.append(Segment(steps, tuple(reads), makes, batch=batch))
         start = end
     return segments
 
@@ -123,13 +128,35 @@ def run_plainly(
         ungated: keys of the model's outputs, which are handed on as they are: losses look at what made them. All
             others that are handed on can make the backward pass wait; without it, none.
     """
-    for step in segment.steps:
-        step.run(values, context)
     if ungated is None:
+        for step in segment.steps:
+            step.run(values, context)
         return
-    masks = masks_of(values, segment.makes)
-    for key in segment.makes:
-        if key not in ungated and isinstance(values[key], tensorflow().Tensor):
+    through = set(ungated)
+    for step in segment.steps:
+        # Where a layer with weights begins, those behind it are updated before the backward pass goes on.
+        if _has_kernel(step):
+            _gate(values, [key for _, key in step.reads], through)
+        step.run(values, context)
+    _gate(values, segment.makes, through)
+
+
+def _has_kernel(step: Step) -> bool:
+    return any(len(variable.shape) > 1 for variable in variables_of([step])[0])
+
+
+def _gate(values: dict[int, Any], keys: Sequence[int], through: set[int]) -> None:
+    """Lets the backward pass wait where tensors are handed on, once for each of them.
+
+    Args:
+        values: tensors by key; are changed.
+        keys: of those that are handed on.
+        through: keys of those that need no gate; gets these.
+    """
+    masks = masks_of(values, keys)
+    for key in keys:
+        if key not in through and isinstance(values[key], tensorflow().Tensor):
+            through.add(key)
             values[key] = gated(values[key])
             if key in masks:
                 attach_mask(values[key], masks[key])
@@ -158,6 +185,12 @@ def run_recomputed(segment: Segment, values: dict[int, Any], context: Context, p
 def _is_float(step: Step, key: int) -> bool:
     symbol = step.specs[step.makes.index(key)]
     return bool(tensorflow().as_dtype(symbol.dtype).is_floating)
+
+
+def _traced() -> int:
+    """How many operations were traced so far."""
+    tf = tensorflow()
+    return 0 if tf.executing_eagerly() else len(tf.compat.v1.get_default_graph().get_operations())
 
 
 class _Run:
@@ -259,11 +292,17 @@ class _Run:
             masks = {key: tf.identity(mask) for key, mask in self.masks.items()}
             states = [(variable, tf.identity(value)) for variable, value in self.states]
         mark_gate([*inputs, *again, *others.values(), *masks.values(), *(value for _, value in states)])
+        start = _traced()
         with tf.GradientTape(watch_accessed_variables=False) as tape:
             tape.watch([*inputs, *again, *variables])
             outcome = self._replayed(inputs, again, others, masks, states, stored, again=True)
             results = self._results(outcome)
+        backward = _traced()
         found = tape.gradient(results, [*inputs, *again, *variables], output_gradients=list(upstream))
+        # The parts of a segment have ordered their own.
+        if not tf.executing_eagerly() and not self.segment.parts:
+            sums = one_by_one(start, backward, self.segment.batch)
+            found = [sums.get(one.name, one) if isinstance(one, tf.Tensor) else one for one in found]
         return self._together(found, len(inputs), len(inputs) + len(again))
 
     @staticmethod
