@@ -87,9 +87,12 @@ def test_a_report_is_no_plan(tmp_path: Path) -> None:
 
 def test_the_summary_says_what_is_done() -> None:
     assert "of 2 segments 1 recomputed" in PLAN.summary()
-    whole = replace(PLAN, segments=(PlannedSegment("a", "c", 3, "keep"),))
+    ordered = replace(PLAN, segments=(PlannedSegment("a", "c", 3, "keep"),))
+    assert not ordered.changes_nothing
+    assert "weights are updated as" in ordered.summary()
+    whole = replace(ordered, predicted_peak=ordered.baseline_peak)
     assert whole.changes_nothing
-    assert "nothing is recomputed" in whole.summary()
+    assert "everything fits" in whole.summary()
 
 
 def test_a_plan_is_for_one_training_only() -> None:

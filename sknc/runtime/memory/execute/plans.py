@@ -87,7 +87,12 @@ class Plan:
 
     @property
     def changes_nothing(self) -> bool:
-        """Whether the model trains as it is."""
+        """Whether the model trains as it is: without even an order of its updates, which holds less by itself."""
+        return self.keeps_all and self.predicted_peak >= self.baseline_peak
+
+    @property
+    def keeps_all(self) -> bool:
+        """Whether nothing is recomputed."""
         return all(segment.mode == KEEP for segment in self.segments)
 
     @property
@@ -130,6 +135,8 @@ class Plan:
         )
         if self.changes_nothing:
             return f"{start}; everything fits, nothing is recomputed"
+        if self.keeps_all:
+            return f"{start}; nothing is recomputed, weights are updated as the backward pass goes"
         words = {RECOMPUTE: "recomputed", OFFLOAD: "recomputed from the host", SPILL: "recomputed from disk"}
         parts = [f"{counts[mode]} {words[mode]}" for mode in words if counts[mode]]
         nested = sum(bool(segment.parts) for segment in self.segments)
