@@ -156,6 +156,23 @@ def test_gradients_that_onednn_makes_together_are_waited_for_together(linear: bo
     assert waited_for(in_segments(model, "sgd")) == [*kept, set(), weights(2, 3) if linear else weights(1, 2)]
 
 
+def test_a_bias_of_one_segment_and_a_kernel_of_another_may_be_made_together() -> None:
+    """Two branches of a sum get the same gradient, each by a name of its own: oneDNN finds a pair across segments."""
+    keras.utils.set_random_seed(1)
+    inputs = keras.Input((8, 8, 3))
+    x = layers.Conv2D(4, 3, padding="same")(inputs)
+    for _ in range(3):
+        y = layers.Conv2D(4, 3, padding="same", activation="relu")(x)
+        x = layers.Add()([layers.Conv2D(4, 1)(x), layers.Conv2DTranspose(4, 3, padding="same")(y)])
+    model = keras.Model(inputs, layers.Dense(2)(layers.GlobalAveragePooling2D()(x)))
+    model.compile("sgd", "mse", jit_compile=False)
+    graph = flatten(model)
+    assert graph is not None
+    model.call = Runner(graph, [3, 1, 1, 3, 2, 2, 3], ["recompute"] * 4 + ["keep"] * 3)
+    ordering.order_step(model)
+    assert np.isfinite(model.train_on_batch(np.ones((8, 8, 8, 3), "float32"), np.ones((8, 2), "float32")))
+
+
 class OwnStep(keras.Model):  # type: ignore[misc]  # keras has no types
     """Two updates in one step, the second one from what the first one left."""
 

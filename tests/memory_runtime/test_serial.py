@@ -137,3 +137,39 @@ def held(ordered: bool, monkeypatch: pytest.MonkeyPatch) -> float:
 def test_a_step_holds_less_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
     ours = max(held(True, monkeypatch) for _ in range(3))
     assert ours < 4.5 <= max(held(False, monkeypatch) for _ in range(3))
+
+
+class WithSideEffects(layers.Layer):  # type: ignore[misc]  # keras has no types
+    """Its backward pass calls Python."""
+
+    def call(self, x: Any) -> Any:
+        @tf.custom_gradient  # type: ignore[untyped-decorator]  # tensorflow has no types
+        def run(value: Any) -> Any:
+            def backward(gradient: Any) -> Any:
+                tf.numpy_function(lambda _: np.float32(0), [gradient], tf.float32)
+                return 2.0 * gradient
+
+            return tf.identity(value), backward
+
+        return run(x)
+
+
+@pytest.mark.parametrize("size", [5, 40])
+def test_what_has_side_effects_keeps_its_order(size: int) -> None:
+    """TensorFlow lets such operations wait for each other, after the step was traced: a circle, else."""
+    inputs = keras.Input((8, 8, 3))
+    x = layers.Conv2D(4, 3, padding="same")(inputs)
+    branches = []
+    for number in range(4):
+        branch = WithSideEffects()(layers.Conv2D(8 * (number + 1), 1)(x))
+        branches.append(WithSideEffects()(layers.Conv2D(4, 1)(branch)))
+    x = layers.GlobalAveragePooling2D()(layers.Add()(branches))
+    model = keras.Model(inputs, layers.Dense(2)(x))
+    model.compile("sgd", "mse", jit_compile=False)
+    graph = flatten(model)
+    assert graph is not None
+    count = min(size, len(graph.steps) - 1)
+    sizes = [count] * (len(graph.steps) // count)
+    sizes.append(len(graph.steps) - sum(sizes))
+    model.call = Runner(graph, sizes, ["recompute"] * (len(sizes) - 1) + ["keep"], batch=8)
+    assert np.isfinite(model.train_on_batch(np.ones((8, 8, 8, 3), "float32"), np.ones((8, 2), "float32")))

@@ -14,6 +14,8 @@ from .tfrules import IN_PLACE, SHARING
 
 # Buffers with less than this part of the largest one's bytes are left alone.
 _SMALL = 64
+# More tasks than these are left in the order in which they were traced: looking for another one takes too long.
+_MOST = 3000
 _NEW = -1
 # TensorFlow adds up to so many one after the other, and more in groups.
 ADDED = 9
@@ -91,7 +93,8 @@ def in_order(tasks: Sequence[Task], sizes: Sequence[int] | Mapping[int, int], pa
         Their places.
     """
     least = _least(tasks, sizes)
-    runs = [_Run(tasks, sizes, passing, least, choice) for choice in (_as_traced, _not_growing, _deep)]
+    choices = (_as_traced, _not_growing, _deep) if len(tasks) <= _MOST else (_as_traced,)
+    runs = [_Run(tasks, sizes, passing, least, choice) for choice in choices]
     return min(runs, key=lambda run: (run.peak, run.area)).order
 
 

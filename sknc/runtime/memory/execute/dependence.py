@@ -16,6 +16,8 @@ _READING = frozenset({_READ, "ResourceGather", "ResourceGatherNd", "VarIsInitial
 # oneDNN makes one operation of a bias's gradient and the kernel's, when they read the same gradient.
 _BIAS, _KERNEL = "BiasAddGrad", re.compile(r"MatMul|.*BackpropFilter(V2)?")
 
+_SAME = frozenset({"Identity", "StopGradient", "PreventGradient"})
+
 
 def is_update(op: Any) -> bool:
     """Says whether an operation changes a variable."""
@@ -209,6 +211,19 @@ def ends_before(operations: Sequence[Any]) -> dict[Any, list[Any]]:
     return found
 
 
+def of_bias(gradient: Any) -> bool:
+    """Says whether a gradient is a bias's.
+
+    Args:
+        gradient: a tensor.
+    """
+    if not hasattr(gradient, "op"):
+        return False
+    while gradient.op.type in SHARING and len(gradient.op.inputs):
+        gradient = gradient.op.inputs[0]
+    return bool(gradient.op.type == _BIAS)
+
+
 def merged(op: Any) -> list[Any]:
     """Returns the operations that TensorFlow may run as one with this one: it then begins when all of them can.
 
@@ -216,10 +231,25 @@ def merged(op: Any) -> list[Any]:
         op: of a graph.
     """
     if op.type == _BIAS:
-        return [other for other in op.inputs[0].consumers() if _KERNEL.fullmatch(other.type)]
+        return [other for other in _reading(op.inputs[0]) if _KERNEL.fullmatch(other.type)]
     if _KERNEL.fullmatch(op.type):
-        return [other for tensor in op.inputs for other in tensor.consumers() if other.type == _BIAS]
+        return [other for tensor in op.inputs for other in _reading(tensor) if other.type == _BIAS]
     return []
+
+
+def _reading(tensor: Any) -> list[Any]:
+    """All that reads a tensor, by whatever name: TensorFlow takes identities away, also those that wait."""
+    while tensor.op.type in _SAME and len(tensor.op.inputs):
+        tensor = tensor.op.inputs[0]
+    found: list[Any] = []
+    stack = [tensor]
+    while stack:
+        for other in stack.pop().consumers():
+            if other.type in _SAME:
+                stack += other.outputs
+            else:
+                found.append(other)
+    return found
 
 
 def gates_behind(

@@ -8,6 +8,7 @@ from typing import Any
 
 from ...errors import ProgramError
 from ...frameworks import keras, tensorflow
+from .dependence import of_bias
 from .flatten import Context, FlatGraph, Step
 from .internals import attach_mask, autocast_dtype
 from .ordering import gated, mark_gate
@@ -313,7 +314,8 @@ class _Run:
         """
         tf = tensorflow()
         dense = [None if gradient is None else tf.convert_to_tensor(gradient) for gradient in found]
-        with tf.control_dependencies([gradient for gradient in dense if gradient is not None]):
+        # A bias's gradient may be run as one with a kernel's of an earlier segment, which waits for this one.
+        with tf.control_dependencies([one for one in dense if one is not None and not of_bias(one)]):
             flowing = [None if gradient is None else tf.identity(gradient) for gradient in dense[:inputs]]
         whole = [*flowing, *dense[inputs:]]
         return whole[:count], whole[count:]

@@ -13,7 +13,7 @@ from ...frameworks import tensorflow
 from ..serial import ADDED, Task, waits
 from ..tfgraph import in_sum
 from ..tfrules import IN_PLACE, SHARING
-from .dependence import merged
+from .dependence import ends_before, merged
 from .internals import replace_operation, wait_for
 
 _UNKNOWN = -1
@@ -95,16 +95,16 @@ class _Segment:
     def order(self) -> None:
         """Adds what has to be waited for."""
         places = {op: place for place, op in enumerate(self.operations)}
-        tasks = [self._task(op, places) for op in self.operations]
+        before = ends_before(self.operations)
+        tasks = [self._task(op, before[op], places) for op in self.operations]
         self._guess(tasks)
         passing = [self._number(tensor) for op in self.own if not _shares(op) for tensor in op.outputs]
         for place, others in waits(tasks, self.sizes, passing).items():
             if others:
                 wait_for(self.operations[place], [self.operations[other] for other in others])
 
-    def _task(self, op: Any, places: dict[Any, int]) -> Task:
+    def _task(self, op: Any, sources: list[Any], places: dict[Any, int]) -> Task:
         bound = merged(op)
-        sources = [tensor.op for one in (op, *bound) for tensor in one.inputs] + list(op.control_inputs)
         # What is run as one with a kernel's gradient comes when that does.
         late = bool(bound) and op.type == "BiasAddGrad"
         before = tuple(places[source] for source in sources + bound * late if source in places)
