@@ -15,8 +15,11 @@ from keras import layers
 from sknc.runtime.memory.execute import serial as traced_serial
 from sknc.runtime.memory.execute.flatten import flatten
 from sknc.runtime.memory.execute.runner import Runner
+from sknc.runtime.memory.executor import CROWDED, Executor
 from sknc.runtime.memory.opgraph import Op, OpGraph
 from sknc.runtime.memory.serial import ADDED, Task, in_order, waits, with_sums
+from sknc.runtime.memory.tfrules import ALLOCATORS
+from sknc.runtime.memory.tracing import trace_step
 
 LARGE = 1 << 20
 
@@ -109,7 +112,7 @@ def test_sums_are_those_that_tensorflow_makes(count: int) -> None:
 
 
 def held(ordered: bool, monkeypatch: pytest.MonkeyPatch) -> float:
-    """The largest of five steps' peaks less what is there before, in activations, of one segment with a wide layer."""
+    """The largest of twenty steps' peaks beside weights, in activations, of one segment with a wide layer."""
     if not ordered:
         monkeypatch.setattr(traced_serial._Segment, "order", lambda _: None)
         monkeypatch.setattr(traced_serial, "_sums", lambda operations: (list(operations), {}))
@@ -124,19 +127,16 @@ def held(ordered: bool, monkeypatch: pytest.MonkeyPatch) -> float:
     graph = flatten(model)
     assert graph is not None
     model.call = Runner(graph, [len(graph.steps) - 1, 1], ["recompute", "keep"], batch=32)
-    batch, target = np.zeros((32, 32, 32, 4), "float32"), np.zeros((32, 4), "float32")
-    peaks = []
-    for _ in range(7):
-        before = tf.config.experimental.get_memory_info("CPU:0")["current"]
-        tf.config.experimental.reset_memory_stats("CPU:0")
-        model.train_on_batch(batch, target)
-        peaks.append(tf.config.experimental.get_memory_info("CPU:0")["peak"] - before)
-    return max(peaks[2:]) / (32 * 32 * 32 * 16 * 4)
+    # As TensorFlow runs it while threads lose their cores now and then; a real process shows whole chunks besides,
+    # which depend on what other tests left behind.
+    executor = Executor(trace_step(model, 32).run, ALLOCATORS["bfc"], threads=2)
+    before = executor.pool.in_use
+    peaks = [executor.run(seed, CROWDED).peak - before for seed in range(20)]
+    return max(peaks) / (32 * 32 * 32 * 16 * 4)
 
 
 def test_a_step_holds_less_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
-    ours = max(held(True, monkeypatch) for _ in range(3))
-    assert ours < 4.5 <= max(held(False, monkeypatch) for _ in range(3))
+    assert held(True, monkeypatch) <= held(False, monkeypatch) - 0.5
 
 
 class WithSideEffects(layers.Layer):  # type: ignore[misc]  # keras has no types
