@@ -13,9 +13,9 @@ from .opgraph import Op, OpGraph
 from .unroll import Unroller
 
 GRADIENT_SCOPE = "gradient_tape/"
-# The collection of a graph in which those who run a network in segments note where a segment's backward pass begins.
 # Constants from so many bytes on count.
 LARGE = 64 << 10
+# The collection of a graph in which those who run a network in segments note where a segment's backward pass begins.
 GATES = "sknc_gates"
 # TensorFlow folds operations on constants while it optimises a graph, up to about this size of the result.
 FOLDED = 10 * 1024 * 1024
@@ -118,9 +118,26 @@ def folded_ops(ops: Sequence[Any]) -> set[Any]:
 
 
 def kept_ops(ops: Sequence[Any], wanted: Sequence[Any]) -> list[Any]:
-    """The operations that a step runs: needed, not known before it runs, not handed in."""
+    """The operations that a step runs, each after those that it needs: not known before it runs, not handed in."""
     needed, folded = needed_ops(wanted), folded_ops(ops)
-    return [op for op in ops if op in needed and op not in folded and op.type != "Placeholder"]
+    return [op for op in _in_order(ops) if op in needed and op not in folded and op.type != "Placeholder"]
+
+
+def _in_order(ops: Sequence[Any]) -> list[Any]:
+    """Operations as they were traced, but what was put in between afterwards before those that need it."""
+    found: list[Any] = []
+    seen: set[Any] = set()
+    for last in ops:
+        stack = [(last, False)]
+        while stack:
+            op, ready = stack.pop()
+            if ready:
+                found.append(op)
+            elif op not in seen:
+                seen.add(op)
+                before = [*(tensor.op for tensor in op.inputs), *op.control_inputs]
+                stack += [(op, True), *((other, False) for other in reversed(before))]
+    return found
 
 
 class Twins:
@@ -289,8 +306,7 @@ def op_graph(
     ids: dict[Any, int] = {tensor.ref(): number for number, tensor in enumerate(held)}
     sizes = [*map(tensor_bytes, held), *_large_constants(ops, wanted)]
     lasting = frozenset(range(len(sizes)))
-    numbers: dict[Any, int] = {}
-    pieces: dict[int, int] = {}
+    numbers, pieces = dict[Any, int](), dict[int, int]()
     result: list[Op] = []
     twins, unroller = Twins(), Unroller(ids, sizes, result, flops)
 
@@ -311,7 +327,8 @@ def op_graph(
     for op in kept_ops(ops, wanted):
         if not twins.stand_in(op, ids, numbers):
             write(op)
-            numbers |= {op: len(result) - 1} if result else {}
+            if result:
+                numbers[op] = len(result) - 1
     known = {ids[one]: ids[other.ref()] for one, other in gradients.items() if other.ref() in ids}
     graph = OpGraph(tuple(result), tuple(sizes), lasting, known, {}, frozenset(drawn), pieces)
     return _titled(replace(graph, gates=_numbered(gates, numbers)), names)
