@@ -37,7 +37,7 @@ _SMALLEST = 4
 # is traced first: no plan is taken untraced.
 _UNSEEN = 1.15
 # An estimate is not taken for more than so much too large.
-_SCALES = 0.6
+_LEAST_SCALE = 0.6
 # Of a plan that the imitation could not run: more than any budget.
 _NEVER = Expected(2**62, 2**62)
 # A sort of ways beside those that are named like the mode of their pieces.
@@ -121,9 +121,7 @@ class Chooser:
             fitting = 0
             # Order and the allocator make some plans larger than arithmetic has it: one below may not be smaller.
             while rung >= 0 and fitting < 2:
-                way = self._placed(ladder.way(rung), sort)
-                self._estimate(way)
-                fitting += self._likely(way) <= room
+                fitting += self._likely(self._placed(ladder.way(rung), sort)) <= room
                 rung -= 1
             fitted = fitted or fitting > 0
 
@@ -186,8 +184,8 @@ class Chooser:
         return self.estimates[way]
 
     def _likely(self, way: Way) -> int:
-        """What a way that was estimated will hold, going by the last one that was traced."""
-        return int(self.scale * self.estimates[way])
+        """What a way will hold, going by its estimate and by the last one that was traced."""
+        return int(self.scale * self._estimate(way))
 
     def _trace(self, way: Way) -> int:
         if way not in self.traced:
@@ -198,7 +196,7 @@ class Chooser:
                 self.traced[way] = _NEVER
             else:
                 scale = self.traced[way].peak / max(1, self.estimates.get(way, 0))
-                self.scale = min(1.0, max(_SCALES, scale))
+                self.scale = min(1.0, max(_LEAST_SCALE, scale))
         return self.traced[way].peak
 
     def _expected(self, way: Way, ahead: bool = False) -> Expected:

@@ -198,6 +198,7 @@ def _bursts(graph: OpGraph, places: Sequence[int], buffers: Sequence[Buffer], st
 def _serial(graph: OpGraph, places: Sequence[int]) -> list[int]:
     """The forward pass as it was traced, then each step's backward pass so that it holds little."""
     maker = {tensor: number for number, op in enumerate(graph.ops) for tensor in op.makes}
+    # The steps whose backward pass reads each buffer; the earliest one reads it last.
     readers: dict[int, set[int]] = {}
     steps: dict[int, list[int]] = {}
     for number, op in enumerate(graph.ops):
@@ -210,11 +211,9 @@ def _serial(graph: OpGraph, places: Sequence[int]) -> list[int]:
             for buffer in task.reads:
                 readers.setdefault(buffer, set()).add(place)
     for place, own in tasks.items():
-        read = dict.fromkeys(buffer for task in own for buffer in task.reads)
-        passing = [buffer for buffer in read if buffer not in graph.held and min(readers[buffer]) == place]
-        passing = [
-            buffer for buffer in passing if places[maker[buffer]] != place or not graph.ops[maker[buffer]].backward
-        ]
+        there = dict.fromkeys(buffer for task in own for buffer in task.reads).keys() - graph.held
+        there -= {buffer for task in own for buffer in task.makes}
+        passing = [buffer for buffer in there if min(readers[buffer]) == place]
         order += [steps[place][number] for number in in_order(own, graph.sizes, passing)]
     return order
 

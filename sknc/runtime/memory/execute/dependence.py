@@ -14,8 +14,8 @@ _READ = "ReadVariableOp"
 # Of operations on a variable; any other is taken for one that changes it.
 _READING = frozenset({_READ, "ResourceGather", "ResourceGatherNd", "VarIsInitializedOp", "VariableShape"})
 # oneDNN makes one operation of a bias's gradient and the kernel's, when they read the same gradient.
-_BIAS, _KERNEL = "BiasAddGrad", re.compile(r"MatMul|.*BackpropFilter(V2)?")
-
+BIAS, _KERNEL = "BiasAddGrad", re.compile(r"MatMul|.*BackpropFilter(V2)?")
+# What TensorFlow takes out of a graph, also where it waits for something.
 _SAME = frozenset({"Identity", "StopGradient", "PreventGradient"})
 
 
@@ -24,14 +24,25 @@ def is_update(op: Any) -> bool:
     return bool(op.type.startswith(_UPDATES))
 
 
+def origin(tensor: Any, through: Collection[str] = SHARING) -> Any:
+    """Returns the tensor that was first in the memory that a tensor is in.
+
+    Args:
+        tensor: of a graph.
+        through: types of operations that hand on what they read.
+    """
+    while tensor.op.type in through and len(tensor.op.inputs):
+        tensor = tensor.op.inputs[min(tensor.value_index, len(tensor.op.inputs) - 1)]
+    return tensor
+
+
 def variable_of(tensor: Any) -> str:
     """Returns the name of the handle of the variable whose memory a tensor shares; empty for none.
 
     Args:
         tensor: of a graph.
     """
-    while tensor.op.type in SHARING and tensor.op.type != _READ:
-        tensor = tensor.op.inputs[0]
+    tensor = origin(tensor, SHARING - {_READ})
     return str(tensor.op.inputs[0].name) if tensor.op.type == _READ else ""
 
 
@@ -217,11 +228,7 @@ def of_bias(gradient: Any) -> bool:
     Args:
         gradient: a tensor.
     """
-    if not hasattr(gradient, "op"):
-        return False
-    while gradient.op.type in SHARING and len(gradient.op.inputs):
-        gradient = gradient.op.inputs[0]
-    return bool(gradient.op.type == _BIAS)
+    return hasattr(gradient, "op") and bool(origin(gradient).op.type == BIAS)
 
 
 def merged(op: Any) -> list[Any]:
@@ -230,19 +237,17 @@ def merged(op: Any) -> list[Any]:
     Args:
         op: of a graph.
     """
-    if op.type == _BIAS:
+    if op.type == BIAS:
         return [other for other in _reading(op.inputs[0]) if _KERNEL.fullmatch(other.type)]
     if _KERNEL.fullmatch(op.type):
-        return [other for tensor in op.inputs for other in _reading(tensor) if other.type == _BIAS]
+        return [other for tensor in op.inputs for other in _reading(tensor) if other.type == BIAS]
     return []
 
 
 def _reading(tensor: Any) -> list[Any]:
-    """All that reads a tensor, by whatever name: TensorFlow takes identities away, also those that wait."""
-    while tensor.op.type in _SAME and len(tensor.op.inputs):
-        tensor = tensor.op.inputs[0]
+    """All that reads a tensor, by whatever name."""
     found: list[Any] = []
-    stack = [tensor]
+    stack = [origin(tensor, _SAME)]
     while stack:
         for other in stack.pop().consumers():
             if other.type in _SAME:

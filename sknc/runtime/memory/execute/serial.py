@@ -13,7 +13,7 @@ from ...frameworks import tensorflow
 from ..serial import ADDED, Task, waits
 from ..tfgraph import in_sum
 from ..tfrules import IN_PLACE, SHARING
-from .dependence import ends_before, merged
+from .dependence import BIAS, ends_before, merged, origin
 from .internals import replace_operation, wait_for
 
 _UNKNOWN = -1
@@ -106,7 +106,7 @@ class _Segment:
     def _task(self, op: Any, sources: list[Any], places: dict[Any, int]) -> Task:
         bound = merged(op)
         # What is run as one with a kernel's gradient comes when that does.
-        late = bool(bound) and op.type == "BiasAddGrad"
+        late = bool(bound) and op.type == BIAS
         before = tuple(places[source] for source in sources + bound * late if source in places)
         reads = tuple(self._number(tensor) for tensor in op.inputs)
         makes = () if _shares(op) else tuple(self._number(tensor) for tensor in op.outputs)
@@ -114,8 +114,7 @@ class _Segment:
 
     def _number(self, tensor: Any) -> int:
         """The number of the buffer that a tensor is in."""
-        while _shares(tensor.op):
-            tensor = tensor.op.inputs[0]
+        tensor = origin(tensor)
         if tensor.name not in self.numbers:
             self.numbers[tensor.name] = len(self.numbers)
             self.sizes[self.numbers[tensor.name]] = self._bytes(tensor)
