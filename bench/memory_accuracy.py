@@ -24,7 +24,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -78,8 +78,9 @@ def predict(wanted: dict[str, Any]) -> list[dict[str, Any]]:
     from memory_networks import build
 
     from sknc.runtime.memory.predict import predict_peak
+    from sknc.runtime.memory.rules import update_rule
     from sknc.runtime.memory.threads import threads_in_use
-    from sknc.runtime.memory.tracing import trace_step, update_rule
+    from sknc.runtime.memory.tracing import trace_step
 
     with alone(False):
         keras.config.set_dtype_policy(wanted["policy"])
@@ -170,6 +171,7 @@ def measure_all(arguments: argparse.Namespace) -> None:
         for found in run_child({**group, "pairs": [(row["opt"], row["allocator"]) for row in rows]}) or ():
             results.add({**group, **found})
 
+    started: list[Future[None]] = []
     with ThreadPoolExecutor(arguments.jobs) as workers:
         for name, batch in itertools.product(arguments.networks, arguments.batches):
             group = {"name": name, "batch": batch, "policy": arguments.policy}
@@ -177,10 +179,11 @@ def measure_all(arguments: argparse.Namespace) -> None:
             rows = [{**group, "opt": optimizer, "allocator": allocator} for optimizer, allocator in pairs]
             unknown = [row for row in rows if arguments.again or not results.has(row, "reserve")]
             if unknown:
-                workers.submit(predicted, group, unknown)
-            for row in rows:
-                if not results.has(row, "peaks"):
-                    workers.submit(measured, row)
+                started.append(workers.submit(predicted, group, unknown))
+            missing = [row for row in rows if not results.has(row, "peaks")]
+            started += [workers.submit(measured, row) for row in missing]
+    for one in started:
+        one.result()
 
 
 def error(row: dict[str, Any]) -> float:

@@ -291,7 +291,10 @@ def times(name: str, arguments: argparse.Namespace) -> dict[float, tuple[float, 
             show(net=name, how=how, **row)
             if smallest_done:
                 continue
-            how, row, smallest_done = "ours, the smallest there is", chosen["plans"][0], True
+            how, smallest_done = "ours, the smallest there is", True
+            row = next((one for one in chosen["plans"] if "plan" in one), None)
+            if row is None:
+                continue
         wanted = {"how": "ours", "plan": row["plan"], "budget": row["budget"]}
         found = against(how, child("train", name, optimizer, wanted, limit), planned=row["planned"])
         if found:

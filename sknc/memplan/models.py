@@ -16,8 +16,8 @@ from sknc.memplan.usercode import UserCodeFailed, call_user, import_callable
 from sknc.runtime.memory.errors import PlanError
 from sknc.runtime.memory.execute.internals import number_names_from, numbered_names
 from sknc.runtime.memory.papernets import paper_network
+from sknc.runtime.memory.rules import update_rule
 from sknc.runtime.memory.tensorflow import ModelSubjects
-from sknc.runtime.memory.tracing import update_rule
 
 ALLOCATED = "the callable could not be called without allocating weights; they were made"
 

@@ -20,9 +20,10 @@ from sknc.runtime.memory.opgraph import Op, OpGraph, with_updates
 from sknc.runtime.memory.oplayers import layer_graph, most_at_once
 from sknc.runtime.memory.planner import Budgets
 from sknc.runtime.memory.predict import least_limit, predict_peak
+from sknc.runtime.memory.rules import update_rule
 from sknc.runtime.memory.tensorflow import ModelSubjects
 from sknc.runtime.memory.tfrules import ALLOCATORS
-from sknc.runtime.memory.tracing import trace_step, update_rule
+from sknc.runtime.memory.tracing import trace_step
 
 from . import keras_models
 

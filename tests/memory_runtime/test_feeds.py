@@ -126,7 +126,7 @@ def test_a_plan_is_for_networks_of_the_same_widths() -> None:
     assert plan is not None
     assert fingerprint(small(16)) == plan.network
     fit_in_memory(small(16), "1GiB", plan=plan)
-    with pytest.raises(PlanError, match="other shapes"):
+    with pytest.raises(PlanError, match="other layers"):
         fit_in_memory(small(64), "1GiB", plan=plan)
 
 

@@ -15,13 +15,14 @@ from keras import layers
 from sknc.runtime.memory import opgraph
 from sknc.runtime.memory.execute import dependence, ordering
 from sknc.runtime.memory.execute.flatten import flatten
-from sknc.runtime.memory.execute.keeper import fit_in_memory, release
+from sknc.runtime.memory.execute.keeper import fit_in_memory, plan_of, release
 from sknc.runtime.memory.execute.runner import Runner
 from sknc.runtime.memory.executor import Executor
 from sknc.runtime.memory.opgraph import Op, OpGraph, UpdateOp, UpdateRule, with_updates
+from sknc.runtime.memory.rules import update_rule
 from sknc.runtime.memory.tfgraph import GATES
 from sknc.runtime.memory.tfrules import ALLOCATORS
-from sknc.runtime.memory.tracing import trace_step, update_rule
+from sknc.runtime.memory.tracing import trace_step
 
 OPTIMIZERS = keras.optimizers
 
@@ -132,8 +133,39 @@ LOOKING_AT_ALL: dict[str, Callable[[], Any]] = {
 @pytest.mark.parametrize("name", LOOKING_AT_ALL)
 def test_nothing_is_ordered_where_all_gradients_are_looked_at(name: str) -> None:
     assert not set.union(*waited_for(in_segments(chain(), LOOKING_AT_ALL[name]())))
-    assert update_rule(LOOKING_AT_ALL[name]()).together
+    rule = update_rule(LOOKING_AT_ALL[name]())
+    # A sum is added to when its gradient is there, only that nobody can make it wait.
+    assert rule.together or (name == "accumulation" and not rule.ordered)
     assert not update_rule("adam").together
+
+
+IN_A_BRANCH: dict[str, Callable[[], Any]] = {
+    "accumulation": lambda: OPTIMIZERS.Adam(gradient_accumulation_steps=3),
+    "loss scaling": lambda: OPTIMIZERS.LossScaleOptimizer(OPTIMIZERS.Adam()),
+    "averages": lambda: OPTIMIZERS.SGD(use_ema=True, ema_overwrite_frequency=3),
+}
+
+
+@pytest.mark.parametrize("name", IN_A_BRANCH)
+def test_what_stands_inside_of_a_branch_counts(name: str) -> None:
+    """Eight layers of a MiB: with Adam there are two more for each, and gradients or their sums."""
+    rule = update_rule(IN_A_BRANCH[name]())
+    assert not rule.ordered and any(op.assigns == "variable" for op in rule.ops)
+    keras.backend.clear_session()
+    model = keras.Sequential([keras.Input((512,)), *(layers.Dense(512, "relu") for _ in range(8))])
+    gc.collect()
+    before = tf.config.experimental.get_memory_info("CPU:0")["current"] - 8 * 2**20
+    model.compile(IN_A_BRANCH[name](), "mse", jit_compile=False)
+    plan = plan_of(fit_in_memory(model, "1GiB", 8))
+    batch = np.zeros((8, 512), "float32")
+    for _ in range(4):
+        model.train_on_batch(batch, batch)
+    tf.config.experimental.reset_memory_stats("CPU:0")
+    for _ in range(6):
+        model.train_on_batch(batch, batch)
+    held = tf.config.experimental.get_memory_info("CPU:0")["peak"] - before
+    assert plan is not None
+    assert 0.9 * held < plan.baseline_peak < 1.5 * held
 
 
 def convolutions() -> Any:

@@ -74,7 +74,7 @@ def test_a_plan_fits_its_network_only() -> None:
     with pytest.raises(PlanError, match="3 layers"):
         check_plan(PLAN, ["a", "b"], PLAN.network)
 
-    with pytest.raises(PlanError, match="other shapes"):
+    with pytest.raises(PlanError, match="other layers"):
         check_plan(PLAN, ["a", "b", "c"], "another")
 
 

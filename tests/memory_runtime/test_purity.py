@@ -13,6 +13,7 @@ from sknc.runtime.memory.execute.choose import Chooser
 from sknc.runtime.memory.execute.flatten import flatten
 from sknc.runtime.memory.execute.plans import KEEP
 from sknc.runtime.memory.execute.predicting import Predictor
+from sknc.runtime.memory.execute.runner import Runner
 from tests.memory_runtime.nets import attention, hidden_state
 
 
@@ -31,9 +32,10 @@ class Shaken(layers.Layer):
         return inputs + tf.random.normal(tf.shape(inputs))
 
 
-def test_keras_layers_may_run_twice_but_for_embeddings() -> None:
-    (kept,) = alone(attention()[0], 4)
+def test_keras_layers_may_run_twice_but_for_embeddings_and_classes() -> None:
+    kept, last = alone(attention()[0], 4)
     assert isinstance(kept, layers.Embedding)
+    assert last.activation is keras.activations.softmax
     assert not alone(hidden_state()[0], 8)
 
 
@@ -107,3 +109,59 @@ def test_mixed_precision_assigns_nothing() -> None:
     x = layers.Dense(16, activation="relu", dtype=policy)(inputs)
     x = layers.BatchNormalization(dtype=policy)(layers.Dense(16, dtype=policy)(x))
     assert not alone(keras.Model(inputs, layers.Dense(1)(x)), 8)
+
+
+def with_ends(kind: str) -> Any:
+    """One output in the middle and one at the end."""
+    inputs = keras.Input((8,))
+    x = layers.Dense(8, "relu")(inputs)
+    early = layers.Activation(kind)(layers.Dense(2)(x))
+    late = layers.Dense(2, kind)(layers.Dense(8, "relu")(x))
+    return keras.Model(inputs, [early, late])
+
+
+@pytest.mark.parametrize(("kind", "count"), [("softmax", 2), ("sigmoid", 2), ("tanh", 0), ("linear", 0)])
+def test_losses_find_the_logits_behind_every_output(kind: str, count: int) -> None:
+    """With probabilities alone, cross-entropy cuts off what is near zero, and its gradient."""
+    assert len(alone(with_ends(kind), 4)) == count
+
+
+class Spectrum(layers.Layer):
+    """Hands complex numbers on."""
+
+    def call(self, inputs: Any) -> Any:
+        return tf.signal.fft(tf.cast(inputs, tf.complex64))
+
+    def compute_output_spec(self, inputs: Any) -> Any:
+        return keras.KerasTensor(inputs.shape, "complex64")
+
+
+class Strength(layers.Layer):
+    """Takes complex numbers."""
+
+    def call(self, inputs: Any) -> Any:
+        return tf.abs(inputs)
+
+    def compute_output_spec(self, inputs: Any) -> Any:
+        return keras.KerasTensor(inputs.shape, "float32")
+
+
+def test_gradients_flow_through_complex_numbers_that_segments_hand_on() -> None:
+    inputs = keras.Input((16,))
+    x = Strength()(Spectrum()(layers.Dense(16, "tanh")(inputs)))
+    model = keras.Model(inputs, layers.Dense(2)(x))
+    graph = flatten(model)
+    assert graph is not None
+    batch = tf.random.stateless_normal((4, 16), (0, 1))
+
+    def gradients() -> list[Any]:
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_sum(model(batch, training=True) ** 2)
+        found: list[Any] = tape.gradient(loss, model.trainable_variables)
+        return found
+
+    plain = gradients()
+    model.call = Runner(graph, [2, 1, 1], ["recompute", "recompute", "keep"])
+    for one, other in zip(gradients(), plain, strict=True):
+        assert one is not None
+        tf.debugging.assert_near(one, other, atol=1e-5)

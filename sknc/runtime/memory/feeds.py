@@ -78,14 +78,24 @@ def symbols(x: Any) -> Any:
         return None
     if any(size is None for part in parts for size in part.shape[1:]):
         return None
-    floats = keras().backend.floatx()
 
     def symbol(part: Any) -> Any:
-        dtype = keras().backend.standardize_dtype(getattr(part.dtype, "name", part.dtype))
-        # Keras hands floats over in its own type.
-        return keras().KerasTensor((None, *part.shape[1:]), dtype=floats if "float" in dtype else dtype)
+        return keras().KerasTensor((None, *part.shape[1:]), dtype=_handed_over(part.dtype))
 
     return keras().tree.map_structure(symbol, x)
+
+
+def _handed_over(dtype: Any) -> str:
+    """The type in which Keras hands an array, a table of pandas or a tensor over."""
+    if getattr(dtype, "kind", "") in ("O", "U", "S"):
+        return "string"
+    # Those of pandas are written "Float64"; whatever is no type of Keras's was made a number before.
+    name = str(getattr(dtype, "name", dtype)).lower()
+    floats: str = keras().backend.floatx()
+    try:
+        return floats if "float" in name else str(keras().backend.standardize_dtype(name))
+    except ValueError:
+        return floats
 
 
 def _batch_of_arrays(given: dict[str, Any]) -> int:

@@ -107,12 +107,14 @@ class UpdateRule:
         ops: its operations in order.
         slots: copies of the variable that it keeps.
         together: whether it looks at all gradients before it changes any variable.
+        ordered: whether updates can be made to wait: none that stands inside of a branch can.
     """
 
     name: str
     ops: tuple[UpdateOp, ...]
     slots: int
     together: bool = False
+    ordered: bool = True
 
 
 def with_updates(graph: OpGraph, rule: UpdateRule) -> OpGraph:
@@ -130,7 +132,8 @@ def with_updates(graph: OpGraph, rule: UpdateRule) -> OpGraph:
     makers = {tensor: number for number, op in enumerate(ops) for tensor in op.makes}
     everything = {makers[gradient] for gradient in graph.gradients.values() if gradient in makers}
     everything = everything if rule.together else set()
-    ordered = graph.gates and not rule.together
+    gated = bool(graph.gates) and rule.ordered
+    ordered = gated and not rule.together
     behind = _gates_behind(graph, makers) if ordered else []
     places = _first_gates(graph, makers, behind) if ordered else {}
     readers = _readers(graph, makers, behind) if ordered else {}
@@ -138,7 +141,7 @@ def with_updates(graph: OpGraph, rule: UpdateRule) -> OpGraph:
     # With gates, one variable is updated after the other: first those that the first gate waits for.
     pairs = list(graph.gradients.items())
     before: tuple[int, ...] = ()
-    if graph.gates:
+    if gated:
         pairs.reverse()
         pairs.sort(key=lambda pair: places.get(pair[0], len(graph.gates)))
     for variable, gradient in pairs:
@@ -169,7 +172,7 @@ def with_updates(graph: OpGraph, rule: UpdateRule) -> OpGraph:
         assigning = tuple(start + number for number, op in enumerate(rule.ops) if op.assigns)
         for number in graph.gates[places[variable]] if variable in places else ():
             ops[number] = replace(ops[number], waits=(*ops[number].waits, *assigning))
-        before = assigning if graph.gates else ()
+        before = assigning if gated else ()
     held = graph.held | frozenset(slots)
     return replace(graph, ops=tuple(ops), sizes=tuple(sizes), held=held, slots=tuple(slots))
 

@@ -9,8 +9,9 @@ from .errors import PlanError
 from .oplayers import heavy_types, layer_graph
 from .optimizers import DEFAULT_OPTIMIZER, optimizer_name
 from .predict import predict_peak
+from .rules import fresh_optimizer, update_rule
 from .threads import threads_in_use
-from .tracing import Traced, fresh_optimizer, trace_step, update_rule
+from .tracing import Traced, trace_step
 
 ACCOUNTING = "tensorflow"
 

@@ -15,15 +15,13 @@ import keras
 import tensorflow as tf
 
 from .errors import PlanError
-from .execute.internals import bypass, noted_scopes
+from .execute.internals import noted_scopes
 from .grappler import optimized
 from .loops import LOOPS, says_its_turns
 from .losses import own_training, traced_loss
-from .opgraph import GRADIENT, NOT_A_SLOT, OpGraph, UpdateOp, UpdateRule
-from .tfgraph import GATES, LayerNames, needed_ops, op_graph, tensor_bytes
-from .tfrules import SHARING
+from .opgraph import OpGraph
+from .tfgraph import GATES, LayerNames, op_graph, tensor_bytes
 
-_RULE_SHAPE = (3, 5)
 _GIVE = "give --input-shape (input_shape=... in Python), that of one sample"
 
 
@@ -248,105 +246,3 @@ def takes_training(layer: Any) -> bool:
 def layer_classes(model: Any) -> dict[str, str]:
     """The class of every layer of a model, by the layer's name."""
     return {layer.name: type(layer).__name__ for layer in model._flatten_layers(include_self=False)}
-
-
-def update_rule(optimizer: Any) -> UpdateRule:
-    """What an optimiser does to one variable, found by applying it to a small one.
-
-    Args:
-        optimizer: a Keras optimiser or its name; 'momentum' is SGD with momentum.
-
-    Returns:
-        Its rule.
-
-    Raises:
-        PlanError: when there is no such optimiser.
-    """
-    fresh = fresh_optimizer(optimizer)
-    variable = keras.Variable(tf.zeros(_RULE_SHAPE))
-    fresh.build([variable])
-    slots = [slot for slot in fresh.variables if tuple(slot.shape) == _RULE_SHAPE]
-    traced = tf.function(lambda gradient: fresh.apply([gradient], [variable]), autograph=False)
-    graph = traced.get_concrete_function(tf.TensorSpec(_RULE_SHAPE)).graph
-    handles = {captured.ref(): inner for captured, inner in graph.captures}
-    mine = handles.get(variable.value.handle.ref())
-    gradient = graph.inputs[0]
-    name = optimizer if isinstance(optimizer, str) else type(fresh).__name__.lower()
-    kept = [handles.get(slot.value.handle.ref()) for slot in slots]
-    ops = _rule_ops(graph, gradient, mine, kept)
-    return UpdateRule(name, ops, len(slots), _looks_at_all(optimizer))
-
-
-def _looks_at_all(optimizer: Any) -> bool:
-    """Whether one variable's update depends on another one's gradient, as with `global_clipnorm`."""
-    fresh = fresh_optimizer(optimizer)
-    variables = [keras.Variable(tf.zeros(_RULE_SHAPE)) for _ in range(2)]
-    fresh.build(variables)
-    traced = tf.function(lambda *gradients: fresh.apply(list(gradients), variables), autograph=False)
-    graph = traced.get_concrete_function(*[tf.TensorSpec(_RULE_SHAPE)] * 2).graph
-    handle = {captured.ref(): inner for captured, inner in graph.captures}[variables[0].value.handle.ref()]
-    for op in graph.get_operations():
-        if op.type == "IdentityN":
-            bypass(op)
-    stack, seen = _writers(handle), set()
-    while stack:
-        op = stack.pop()
-        if op not in seen:
-            seen.add(op)
-            stack += [tensor.op for tensor in op.inputs]
-            # What is read of a slot was written into it by this very step.
-            stack += [other for tensor in op.inputs if tensor.dtype.name == "resource" for other in _writers(tensor)]
-    return graph.inputs[1].op in seen
-
-
-def _writers(handle: Any) -> list[Any]:
-    return [op for op in handle.consumers() if op.type != "ReadVariableOp"]
-
-
-def fresh_optimizer(optimizer: Any) -> Any:
-    """Makes an optimiser like another one.
-
-    Args:
-        optimizer: a Keras optimiser or its name; 'momentum' is SGD with momentum.
-
-    Raises:
-        PlanError: when there is no such optimiser.
-    """
-    try:
-        if optimizer == "momentum":
-            return keras.optimizers.SGD(momentum=0.9)
-        found = keras.optimizers.get(optimizer)
-    except ValueError as error:
-        raise PlanError(f"no optimizer '{optimizer}'") from error
-    return type(found).from_config(found.get_config())
-
-
-def _rule_ops(graph: Any, gradient: Any, handle: Any, slots: list[Any]) -> tuple[UpdateOp, ...]:
-    assigning = [op for op in graph.get_operations() if op.type.startswith("Assign")]
-    # What leads to no assignment is pruned before the step runs.
-    needed = needed_ops(tensor for op in assigning for tensor in op.inputs) | set(assigning)
-    numbers: dict[Any, int] = {gradient.op: GRADIENT}
-    result: list[UpdateOp] = []
-    for op in graph.get_operations():
-        if op.type in ("Placeholder", "Const", "NoOp") or op in numbers or op not in needed:
-            continue
-        sources = [tensor.op for tensor in op.inputs if tensor.op in numbers]
-        if op.type in SHARING and sources:
-            numbers[op] = numbers[sources[0]]
-            continue
-        assigns = op.type.startswith("Assign")
-        mine = bool(op.inputs) and handle is not None and op.inputs[0] is handle
-        result.append(
-            UpdateOp(
-                op.type,
-                tuple(dict.fromkeys(numbers[source] for source in sources)),
-                tuple(numbers[other] for other in op.control_inputs if numbers.get(other, GRADIENT) != GRADIENT),
-                # A variable is read where it lies.
-                op.type != "ReadVariableOp" and any(tuple(tensor.shape) == _RULE_SHAPE for tensor in op.outputs),
-                ("variable" if mine else "slot") if assigns else "",
-                mine and not assigns,
-                next((place for place, slot in enumerate(slots) if assigns and op.inputs[0] is slot), NOT_A_SLOT),
-            )
-        )
-        numbers[op] = len(result) - 1
-    return tuple(result)

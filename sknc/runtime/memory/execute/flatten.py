@@ -153,6 +153,16 @@ class FlatGraph:
         return samples * prod(int(size) for size in symbol.shape if size is not None) * int(width)
 
 
+def has_gradient(symbol: Any) -> bool:
+    """Returns whether a gradient may flow through a tensor: numbers do, those for counting do not.
+
+    Args:
+        symbol: a tensor, symbolic or not.
+    """
+    name = getattr(symbol.dtype, "name", str(symbol.dtype))
+    return "float" in name or "complex" in name
+
+
 def flatten(model: Any) -> FlatGraph | None:
     """Returns the flat graph of a model.
 

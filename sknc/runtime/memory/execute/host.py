@@ -10,6 +10,7 @@ import os
 from typing import Any
 
 from ...frameworks import tensorflow
+from ..errors import PlanError
 from .moving import Counts, Fetch, in_gradient_of_loop
 
 
@@ -23,8 +24,17 @@ def named_device(name: str) -> str:
 
     Args:
         name: such as "CPU:1".
+
+    Raises:
+        PlanError: it is no such name.
     """
-    spec = tensorflow().DeviceSpec.from_string(name if "/" in name else f"/device:{name}")
+    try:
+        spec = tensorflow().DeviceSpec.from_string(name if "/" in name else f"/device:{name}")
+    except ValueError:
+        spec = None
+    if spec is None or not spec.device_type:
+        there = ", ".join(one.name.partition("device:")[2] for one in tensorflow().config.list_logical_devices())
+        raise PlanError(f"host={name!r} is no name of a device; there are {there}")
     return f"/device:{spec.device_type}:{spec.device_index or 0}"
 
 

@@ -6,8 +6,10 @@ Keras runs a functional model's graph by these; whoever runs it in pieces has to
 from __future__ import annotations
 
 import importlib
+import inspect
+import types
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
@@ -71,6 +73,21 @@ def attach_mask(tensor: Any, mask: Any) -> None:
         mask: a boolean tensor.
     """
     _module("backend").set_keras_mask(tensor, mask)
+
+
+def has_logits(tensor: Any) -> bool:
+    """Whether Keras's losses find the logits behind a tensor, and use those instead of it.
+
+    Args:
+        tensor: any tensor of a graph.
+    """
+    made_by = getattr(getattr(tensor, "op", None), "type", "")
+    return hasattr(tensor, "_keras_logits") or made_by in ("Softmax", "Sigmoid")
+
+
+def recording() -> bool:
+    """Whether a gradient may be asked for of what is computed now."""
+    return bool(importlib.import_module("tensorflow.python.eager.record").could_possibly_record())
 
 
 def autocast_dtype() -> str | None:
@@ -170,6 +187,22 @@ def replace_operation(old: Any, new: Any) -> None:
         others = [new if other is old else other for other in reader.control_inputs]
         reader._remove_all_control_inputs()
         reader._add_control_inputs(others)
+
+
+def with_python(model: Any, name: str, change: Callable[[Any], Any]) -> Any:
+    """Returns a `tf.function` like one of a model's that traces a changed Python function; None for no such method.
+
+    Args:
+        model: a keras.Model.
+        name: of its method, or of what was put on the model itself.
+        change: returns what is traced instead of a Python function.
+    """
+    function = inspect.getattr_static(model, name)
+    python, clone = (getattr(function, attribute, None) for attribute in ("python_function", "_clone"))
+    if python is None or clone is None:
+        return None
+    # Autograph rewrites a method, and not what TensorFlow makes of one.
+    return clone(change(python if name in vars(model) else types.MethodType(python, model)))
 
 
 def standing_for(again: Any, stored: Any) -> Any:

@@ -22,18 +22,20 @@ from ..tracing import says_shapes
 from ..units import batch_of, budget_of, format_size
 from .choose import Chooser
 from .flatten import FlatGraph, flatten
+from .hooks import Hooks, keeper_on
+from .internals import functional_of
 from .moving import Moved
-from .ordering import order_step, restore_step
 from .plans import POOLS, Plan, check_plan, check_training, read_plan
 from .pools import Pools
 from .predicting import Predictor, allocator_in_use, fingerprint
 from .room import forget_shortage, last_shortage
 from .runner import Runner, as_plain
-from .shapes import build, described, needed
-from .spill import StepStart
+from .shapes import build, described, needed, sample_shape
 from .watching import Guarded, program_block, watched
 
 PLAN = "plan.json"
+# So much more room, in parts of a plan's peak, is worth another one.
+_MUCH = 0.03
 
 
 def fit_in_memory(
@@ -81,7 +83,7 @@ def fit_in_memory(
     size, batch = budget_of(budget), batch_of(batch_size)
     release(model)
     keeper = Keeper(model, size, batch, Pools(spill, spill_folder, host_budget, host))
-    keeper.shape = None if input_shape is None else tuple(input_shape)
+    keeper.shape = sample_shape(input_shape)
     keeper.ready = read_plan(Path(plan)) if isinstance(plan, str | os.PathLike) else plan
     if keeper.can_settle():
         try:
@@ -104,21 +106,13 @@ def release(model: Any) -> Any:
         The same model.
     """
     keeper = keeper_of(model)
-    if keeper is not None:
-        keeper.pools.close()
-        if keeper.without_xla is not None and keeper.without_xla is getattr(model, "optimizer", None):
-            # Not compiled anew since.
-            model.jit_compile = True
-    restore_step(model)
-    start = vars(model).get("train_step")
-    if isinstance(start, StepStart):
-        del model.train_step
-        if start.replaced:
-            model.train_step = start.step
-    for name in ("call", "fit", "make_train_function"):
-        if name in vars(model):
-            delattr(model, name)
-    model.train_function = None
+    if keeper is None:
+        return model
+    keeper.pools.close()
+    if keeper.without_xla is not None and keeper.without_xla is getattr(model, "optimizer", None):
+        # Not compiled anew since.
+        model.jit_compile = True
+    keeper.hooks.restore()
     return model
 
 
@@ -147,18 +141,8 @@ def keeper_of(model: Any) -> Keeper | None:
     Args:
         model: any keras.Model.
     """
-    found = getattr(vars(model).get("fit"), "keeper", None)
+    found = keeper_on(model)
     return found if isinstance(found, Keeper) else None
-
-
-class _Fit:
-    """Stands for the model's `fit`; knows its keeper."""
-
-    def __init__(self, keeper: Keeper) -> None:
-        self.keeper = keeper
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self.keeper.fit(*args, **kwargs)
 
 
 class Keeper:
@@ -186,20 +170,13 @@ class Keeper:
         self.without_xla: Any = None  # The optimiser of a model that was compiled to use XLA, and does not now.
         self.shape: Any = None
         self.settled_for: tuple[Any, ...] | None = None
+        self.hooks = Hooks(model)
         self.ready: Plan | None = None
 
     def take_over(self) -> None:
         """Puts the hooks in place."""
-        self.model.fit = _Fit(self)
-        self.model.make_train_function = self.make_train_function
-        replaced = "train_step" in vars(self.model)
-        if not (getattr(self.model.train_step, "__module__", None) or "").startswith("keras."):
-            tell(
-                f"{self.model.name} has a train_step of its own: the plan is for one pass of the model and one "
-                "gradient in a step; what more it holds comes on top"
-            )
-        self.model.train_step = StepStart(self.model.train_step, self.pools.files, replaced)
-        order_step(self.model)
+        self.hooks.put(self)
+        self.hooks.take_step(self.pools.files)
         self.model.train_function = None
 
     def fit(self, *args: Any, **kwargs: Any) -> Any:
@@ -225,7 +202,7 @@ class Keeper:
         before = self.pools.moved()
         try:
             with watched(self):
-                return type(self.model).fit(self.model, *feed.args, **feed.kwargs)
+                return self.hooks.theirs("fit")(*feed.args, **feed.kwargs)
         finally:
             # However it ended: nobody waits for these files any more.
             self.pools.tidy()
@@ -238,6 +215,7 @@ class Keeper:
             force: make it anew.
         """
         self.settle()
+        self.hooks.take_step(self.pools.files)
         model = self.model
         if model.jit_compile and not self.plan.changes_nothing:
             tell(
@@ -249,7 +227,8 @@ class Keeper:
             model.train_function = None
         if getattr(model, "run_eagerly", False) and not self.plan.changes_nothing:
             tell("run_eagerly=True: operations run one by one hold what a plan would free; the budget is not kept")
-        made = type(model).make_train_function(model, force)
+        # As Keras does: a model of the user's own may take nothing.
+        made = self.hooks.theirs("make_train_function")(*([force] if force else []))
         if model.train_function is not None and not isinstance(model.train_function, Guarded):
             model.train_function = Guarded(model.train_function, self)
         return made
@@ -272,10 +251,12 @@ class Keeper:
             raise PlanError("a memory budget is for one device; this model trains on several at once")
         optimizer = getattr(self.model, "optimizer", None)
         shape = described(needed(self.model, self.shape))
-        wanted = (optimizer_name(optimizer), fingerprint(self.model), self.batch_size, shape)
+        # A Sequential model that got another layer has another graph, though it may be of the same variables.
+        graph_now = functional_of(self.model)
+        wanted = (optimizer_name(optimizer), fingerprint(self.model), self.batch_size, shape, graph_now)
         if wanted == self.settled_for and self._make_room():
             return
-        graph = flatten(self.model)
+        graph = None if self.hooks.own_call else flatten(self.model)
         plan = (
             self._handed_in(graph, optimizer)
             or self._kept(graph, optimizer)
@@ -289,7 +270,9 @@ class Keeper:
     def _make_room(self) -> bool:
         """Counts the data into the present plan; says whether the budget is kept all the same."""
         plan, more = self.plan, self.resident - self.plan.resident_bytes
-        if plan.predicted_peak + more > self.budget or (more < 0 and not plan.changes_nothing):
+        # Less data leaves room for a quicker plan, which is worth planning anew where it is not a little.
+        quicker = -more > _MUCH * plan.predicted_peak and not plan.changes_nothing
+        if plan.predicted_peak + more > self.budget or quicker:
             return False
         if more:
             self.plan = plan.with_data(self.resident)
@@ -373,7 +356,7 @@ class Keeper:
     def _obey(self, graph: FlatGraph | None, plan: Plan) -> None:
         self.plan = plan
         self.model.train_function = None
-        if "call" in vars(self.model):
+        if isinstance(vars(self.model).get("call"), Runner):
             del self.model.call
         if graph is None or plan.changes_nothing:
             self.pools.close()
@@ -395,5 +378,7 @@ class Keeper:
     def _report_moved(self, moved: Moved) -> None:
         context = program_block()
         if context is not None:
-            context.results["moved_bytes"] = moved.bytes
-            context.results["planned_moved_bytes"] = self.plan.moved_bytes * moved.calls
+            planned = self.plan.moved_bytes * moved.calls
+            for name, more in (("moved_bytes", moved.bytes), ("planned_moved_bytes", planned)):
+                # A program may call `fit` several times.
+                context.results[name] = context.results.get(name, 0) + more

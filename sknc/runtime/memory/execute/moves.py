@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from .flatten import FlatGraph
+from .flatten import FlatGraph, has_gradient
 from .plans import MOVING, RECOMPUTE
 from .replay import variables_of
 from .segments import Segment, make_segments
@@ -41,7 +41,7 @@ def moves(graph: FlatGraph, batch: int, sizes: Sequence[int], modes: Sequence[st
         if mode not in MOVING or number in idle or not _runs_twice(graph, segment):
             result.append((0, 0))
             continue
-        keys = [key for key in segment.reads if key not in graph.inputs and _is_float(graph, key)]
+        keys = [key for key in segment.reads if key not in graph.inputs and has_gradient(graph.specs[key])]
         written = sum(graph.size(key, batch) for key in keys if key not in away)
         away.update(keys)
         result.append((written, sum(graph.size(key, batch) for key in keys)))
@@ -76,8 +76,4 @@ def _held(moved: Sequence[tuple[int, int]], modes: Sequence[str], mode: str) -> 
 
 def _runs_twice(graph: FlatGraph, segment: Segment) -> bool:
     dense = not any(getattr(graph.specs[key], "sparse", False) for key in segment.reads)
-    return dense and any(_is_float(graph, key) for key in segment.makes)
-
-
-def _is_float(graph: FlatGraph, key: int) -> bool:
-    return "float" in str(graph.specs[key].dtype)
+    return dense and any(has_gradient(graph.specs[key]) for key in segment.makes)

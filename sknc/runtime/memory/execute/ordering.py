@@ -8,7 +8,7 @@ from what stays as it was traced.
 from __future__ import annotations
 
 import functools
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -167,8 +167,19 @@ def order_step(model: Any) -> None:
     Args:
         model: a keras.Model; one may have been put on the object itself.
     """
+    run = in_order(model, model.train_step)
+    run.ordered = _Ordered(vars(model).get("train_step"))  # type: ignore[attr-defined]  # functions may have any
+    model.train_step = run
+
+
+def in_order(model: Any, step: Callable[..., Any]) -> Callable[..., Any]:
+    """Returns a function that does what a step does; the graph in which it is traced has its updates ordered.
+
+    Args:
+        model: a keras.Model.
+        step: trains it on a batch.
+    """
     tf = tensorflow()
-    step = model.train_step
 
     @functools.wraps(step)
     def run(*args: Any, **kwargs: Any) -> Any:
@@ -178,8 +189,7 @@ def order_step(model: Any) -> None:
             tf.autograph.experimental.do_not_convert(_order)(model, tf.compat.v1.get_default_graph())
         return results
 
-    run.ordered = _Ordered(vars(model).get("train_step"))  # type: ignore[attr-defined]  # functions may have any
-    model.train_step = run
+    return run
 
 
 def _order(model: Any, graph: Any) -> None:

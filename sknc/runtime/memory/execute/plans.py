@@ -17,6 +17,7 @@ MODES = (KEEP, RECOMPUTE, OFFLOAD, SPILL)
 # Modes that move inputs away, the fastest first. Arithmetic speaks of spilling whatever the pool.
 MOVING = (OFFLOAD, SPILL)
 # Where a segment's inputs are until its backward pass.
+_ADVICE = "leave the plan out to have one made"
 POOLS = {KEEP: "device", RECOMPUTE: "device", OFFLOAD: "host", SPILL: "disk"}
 
 
@@ -56,7 +57,7 @@ class Plan:
 
     Attributes:
         model: the model's name.
-        network: tells the network's variables from others, by shapes, types, and which are trained.
+        network: tells the network from others: by its layers, and the shapes and types of what they hold and make.
         batch_size: samples in a batch.
         optimizer: the optimiser's name, and those of its settings that are not the usual ones.
         allocator: 'default' or 'bfc'.
@@ -167,7 +168,7 @@ def read_plan(path: Path) -> Plan:
                 "plan_of(model), and a report of memplan is none"
             )
         if content.pop("schema") != SCHEMA:
-            raise PlanError(f"'{path}' is a plan of another version of sknc")
+            raise PlanError(f"'{path}' is a plan of another version of sknc; {_ADVICE}")
         segments = tuple(
             PlannedSegment(**{**segment, **{name: tuple(segment.get(name, ())) for name in ("parts", "kept")}})
             for segment in ({k: v for k, v in found.items() if k != "inputs"} for found in content.pop("segments"))
@@ -189,7 +190,7 @@ def check_plan(plan: Plan, names: Sequence[str], network: str) -> None:
     Args:
         plan: the plan.
         names: of the network's steps, in order.
-        network: what tells its variables from others.
+        network: what tells it from others.
 
     Raises:
         PlanError: the plan was made for another network.
@@ -200,18 +201,21 @@ def check_plan(plan: Plan, names: Sequence[str], network: str) -> None:
         if segment.steps < 1 or end > len(names) or (segment.parts and sum(segment.parts) != segment.steps):
             break
         if not all(0 <= inner < segment.steps for inner in segment.kept):
-            raise PlanError(f"the plan's segment from '{segment.first}' keeps layers that it does not have")
+            raise PlanError(f"the plan's segment from '{segment.first}' keeps layers that it does not have; {_ADVICE}")
         if (segment.first, segment.last) != (names[place], names[end - 1]):
             raise PlanError(
                 f"the plan's segment from '{segment.first}' to '{segment.last}' does not fit the network, which has "
-                f"'{names[place]}' to '{names[end - 1]}' there"
+                f"'{names[place]}' to '{names[end - 1]}' there; {_ADVICE}"
             )
         place = end
     planned = sum(segment.steps for segment in plan.segments)
     if place != len(names) or planned != len(names):
-        raise PlanError(f"the plan is for {planned} layers, the network has {len(names)}")
+        raise PlanError(f"the plan is for {planned} layers, the network has {len(names)}; {_ADVICE}")
     if plan.network != network:
-        raise PlanError("the plan is for variables of other shapes or types, or others of them were trained")
+        raise PlanError(
+            "the plan is for a network of other layers, shapes or types, or one of which other variables are trained; "
+            f"{_ADVICE}"
+        )
 
 
 def check_training(
@@ -229,18 +233,17 @@ def check_training(
     Raises:
         PlanError: the plan was made for another training.
     """
-    advice = "leave the plan out to have one made"
     if (plan.batch_size, plan.optimizer) != (batch_size, optimizer):
         raise PlanError(
             f"the plan is for batches of {plan.batch_size} and {plan.optimizer}, and this model trains with batches of "
-            f"{batch_size} and {optimizer}; {advice}"
+            f"{batch_size} and {optimizer}; {_ADVICE}"
         )
     if plan.inputs != tuple(inputs):
         made_for, given = (", ".join(map(str, shapes)) or "the model's own" for shapes in (plan.inputs, inputs))
-        raise PlanError(f"the plan is for inputs of shape {made_for}, and this model trains with {given}; {advice}")
+        raise PlanError(f"the plan is for inputs of shape {made_for}, and this model trains with {given}; {_ADVICE}")
     if plan.predicted_peak > budget:
         resident = plan.resident_bytes
         data = f" ({format_size(resident)} of them for the training data)" if resident else ""
         raise PlanError(
-            f"the plan needs {format_size(plan.predicted_peak)}{data} and {format_size(budget)} are given; {advice}"
+            f"the plan needs {format_size(plan.predicted_peak)}{data} and {format_size(budget)} are given; {_ADVICE}"
         )

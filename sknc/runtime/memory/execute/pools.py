@@ -42,7 +42,7 @@ class Pools:
         self.folder = folder
         self.host = named_device(host) if host is not None else host_device()
         self.limits: dict[str, int] = {}
-        size = parse_size(host_budget) if isinstance(host_budget, str) else host_budget
+        size = 0 if host_budget == "0" else parse_size(host_budget) if isinstance(host_budget, str) else host_budget
         if size is not None and size < 0:
             raise PlanError(f"a budget of the host cannot be below zero, as {host_budget} is")
         if self.host is not None and size != 0:

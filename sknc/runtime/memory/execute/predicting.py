@@ -13,12 +13,14 @@ from ...frameworks import tensorflow
 from ..opgraph import OpGraph, UpdateRule
 from ..optimizers import DEFAULT_OPTIMIZER, optimizer_name
 from ..predict import least_limit, predict_peak
+from ..rules import update_rule
 from ..serial import with_sums
 from ..threads import threads_in_use
-from ..tracing import Traced, trace_step, update_rule
+from ..tracing import Traced, trace_step
 from .costs import SCOPE, StepNames, chain_of_trace, places_of
 from .cuts import Chain, Piece
-from .flatten import Context, FlatGraph
+from .flatten import Context, FlatGraph, flatten
+from .internals import has_logits
 from .plans import KEEP
 from .purity import impure, sparse_steps
 from .replay import variables_of
@@ -61,7 +63,7 @@ class Profile:
         expected: of the step.
         chain: the network as arithmetic sees it.
         base: bytes that are there before the step, and stay: variables, slots of the optimiser, the batch.
-        alone: places of steps that must not be run a second time.
+        alone: places of steps that are not run a second time.
         graph: the step's operations.
         places: the step of the network that each operation belongs to.
     """
@@ -83,14 +85,24 @@ def allocator_in_use() -> str:
 
 
 def fingerprint(model: Any) -> str:
-    """Returns what tells a network's variables from others: their shapes and types, and which are trained.
+    """Returns what tells a network from others: its layers, and what they hold and make.
 
     Args:
         model: a built keras.Model.
     """
     trained = {id(variable) for variable in model.trainable_variables}
-    rows = [(list(v.shape), str(v.dtype), id(v) in trained) for v in model.variables]
+    rows: list[object] = [(list(v.shape), str(v.dtype), id(v) in trained) for v in model.variables]
+    graph = flatten(model)
+    if graph is None:
+        rows.append(model.dtype_policy.name)
+    else:
+        rows += [(type(step.operation).__name__, list(map(_symbol, step.specs))) for step in graph.steps]
+        rows += [_symbol(graph.specs[key]) for key in graph.inputs]
     return hashlib.sha256(json.dumps(rows).encode()).hexdigest()[:16]
+
+
+def _symbol(spec: Any) -> list[object]:
+    return [list(spec.shape), str(spec.dtype)]
 
 
 class Predictor:
@@ -156,7 +168,7 @@ class Predictor:
         chain = chain_of_trace(operations, len(graph.steps))
         base = traced.parameters + traced.trained * self.rule.slots + traced.inputs
         trained = self.model.trainable_variables
-        alone = frozenset(scoped.impure) | sparse_steps(graph, [trained[place] for place in traced.sparse])
+        alone = frozenset(scoped.alone) | sparse_steps(graph, [trained[place] for place in traced.sparse])
         places = places_of(operations, len(graph.steps))
         return Profile(expected, chain, min(base, expected.peak), alone, operations, tuple(places))
 
@@ -187,7 +199,7 @@ class Predictor:
 
 
 class _Scoped(Runner):
-    """Runs a model as Keras does, each step in a scope that says which one it is, and notes which are impure.
+    """Runs a model as Keras does, each step in a scope that says which one it is, and notes which are run once only.
 
     Args:
         graph: the model's flat graph.
@@ -195,7 +207,7 @@ class _Scoped(Runner):
 
     def __init__(self, graph: FlatGraph) -> None:
         super().__init__(graph, [len(graph.steps)], [KEEP])
-        self.impure: set[int] = set()
+        self.alone: set[int] = set()
 
     def _run(self, values: dict[int, Any], context: Context) -> None:
         tf = tensorflow()
@@ -216,4 +228,7 @@ class _Scoped(Runner):
             # was assigned, which a second run, with the weight handed in, cannot tell from what it was before.
             assigned = any(variable.value is not old for variable, old in zip(trained, weights, strict=True))
             if assigned or any(impure(operation) for operation in operations()[before:]):
-                self.impure.add(place)
+                self.alone.add(place)
+            # A loss looks for the logits behind what an output layer made, which its gradient is exact with.
+            if any(has_logits(values[key]) for key in step.makes if key in self.graph.outputs):
+                self.alone.add(place)

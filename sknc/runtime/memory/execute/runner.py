@@ -7,7 +7,7 @@ from typing import Any
 
 from ...frameworks import keras
 from .flatten import Context, FlatGraph
-from .internals import attach_mask, functional_of
+from .internals import attach_mask, functional_of, recording
 from .moves import without_gradient
 from .moving import Moving
 from .plans import KEEP, MOVING
@@ -50,7 +50,8 @@ class Runner:
 
         Args:
             inputs: in the structure that the model takes.
-            training: without training nothing is kept for a backward pass, and the model's own call runs.
+            training: without training nothing is kept for a backward pass, and the model's own call runs; likewise
+                where nobody says and nobody can ask for a gradient.
             mask: masks of the inputs.
             **context: other arguments that the model hands to its layers.
 
@@ -58,7 +59,7 @@ class Runner:
             The outputs in the model's structure.
         """
         model = self.graph.model
-        if training is False:
+        if training is False or (training is None and not recording()):
             return type(model).call(model, inputs, training=training, mask=mask, **context)
         functional = functional_of(model)
         tensors = functional._standardize_inputs(inputs)
@@ -116,7 +117,9 @@ class as_plain:  # noqa: N801  # used like a function
 
     def __init__(self, model: Any) -> None:
         self.model = model
-        self.before = vars(model).get("call")
+        found = vars(model).get("call")
+        # One that the user put there is how the model was made.
+        self.before = found if isinstance(found, Runner) else None
 
     def __enter__(self) -> None:
         if self.before is not None:

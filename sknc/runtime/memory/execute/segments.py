@@ -9,7 +9,7 @@ from typing import Any
 from ...errors import ProgramError
 from ...frameworks import keras, tensorflow
 from .dependence import of_bias
-from .flatten import Context, FlatGraph, Step
+from .flatten import Context, FlatGraph, Step, has_gradient
 from .internals import attach_mask, autocast_dtype
 from .ordering import gated, mark_gate
 from .replay import Outcome, masks_of, read, replay, variables_of
@@ -70,7 +70,7 @@ def make_segments(
             whole[number] = replace(whole[number], parts=tuple(inner[number : number + len(own)]))
     for number, steps in enumerate(kept or ()):
         own_steps = whole[number].steps
-        keys = (key for place in steps for key in own_steps[place].makes if _is_float(own_steps[place], key))
+        keys = (key for place in steps for key in own_steps[place].makes if _flows(own_steps[place], key))
         whole[number] = replace(whole[number], kept=tuple(keys))
     return whole
 
@@ -177,15 +177,14 @@ def run_recomputed(segment: Segment, values: dict[int, Any], context: Context, p
         # Sparse and ragged tensors have no one buffer that could be kept.
         run_plainly(segment, values, context)
         return
-    if not any(_is_float(step, key) for step in segment.steps for key in segment.makes if key in step.makes):
+    if not any(_flows(step, key) for step in segment.steps for key in segment.makes if key in step.makes):
         run_plainly(segment, values, context)
         return
     _Run(segment, values, context, pool).execute(values)
 
 
-def _is_float(step: Step, key: int) -> bool:
-    symbol = step.specs[step.makes.index(key)]
-    return bool(tensorflow().as_dtype(symbol.dtype).is_floating)
+def _flows(step: Step, key: int) -> bool:
+    return has_gradient(step.specs[step.makes.index(key)])
 
 
 def _traced() -> int:
@@ -203,14 +202,14 @@ class _Run:
         self.pool = pool
         self.cast = autocast_dtype()
         self.masks = masks_of(values, segment.reads)
-        self.floats = [key for key in segment.reads if values[key].dtype.is_floating]
-        self.others = {key: values[key] for key in segment.reads if not values[key].dtype.is_floating}
-        self.inputs = [values[key] for key in self.floats]
+        self.flowing = [key for key in segment.reads if has_gradient(values[key])]
+        self.others = {key: values[key] for key in segment.reads if key not in self.flowing}
+        self.inputs = [values[key] for key in self.flowing]
         self.trained, states = variables_of(segment.steps)
         self.weights = [read(variable) for variable in self.trained]
         self.states = [(variable, read(variable)) for variable in states]
         makes = frozenset(segment.makes)
-        self.made = [key for step in segment.steps for key in step.makes if key in makes and _is_float(step, key)]
+        self.made = [key for step in segment.steps for key in step.makes if key in makes and _flows(step, key)]
 
     def _first(self, inputs: Any, weights: Any) -> Outcome:
         """The first run. Assigned variables that no layer shows are handed in as well, and it is run anew.
@@ -224,13 +223,13 @@ class _Run:
             self.states += [(variable, read(variable)) for variable in outcome.strangers]
         raise ProgramError(
             f"the layers from {self.segment.steps[0].name!r} to {self.segment.steps[-1].name!r} assign new variables "
-            "at every call; they cannot be run a second time"
+            "at every call; they cannot be run a second time: make variables once, in the layer's build()"
         )
 
     def _replayed(
         self, inputs: Any, weights: Any, others: Any, masks: Any, states: Any, stored: Any = None, again: bool = False
     ) -> Outcome:
-        values = {**dict(zip(self.floats, inputs, strict=True)), **others}
+        values = {**dict(zip(self.flowing, inputs, strict=True)), **others}
         mapping = [*zip(self.trained, weights, strict=True), *states]
         run = self._run_parts if again and self.segment.parts else None
         return replay(self.segment.steps, values, masks, mapping, self.cast, self.context, run, stored)
@@ -255,7 +254,7 @@ class _Run:
             outcome = self._first(inputs, weights)
             seen.append(outcome)
             stored = {key: outcome.values[key] for key in self.segment.kept}
-            back = self.pool.keep(dict(zip(self.floats, inputs, strict=True)))
+            back = self.pool.keep(dict(zip(self.flowing, inputs, strict=True)))
 
             def backward(*upstream: Any, variables: Any = None) -> Any:
                 gradients, extra = self._gradients(upstream, back, weights, variables or [], stored)

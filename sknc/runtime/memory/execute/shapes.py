@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numbers
+from collections.abc import Iterable
 from typing import Any
 
 from ...frameworks import keras
@@ -33,6 +35,26 @@ def build(model: Any, inputs: Any) -> None:
         raise PlanError(
             f"what '{model.name}' holds is not known, as it cannot be built by calling it: {said}"
         ) from error
+
+
+def sample_shape(given: Any) -> tuple[int, ...] | None:
+    """Returns the shape of one sample as it was given, None where none was.
+
+    Args:
+        given: whole numbers above zero, for each axis but the batch.
+
+    Raises:
+        PlanError: it is something else.
+    """
+    if given is None:
+        return None
+    sizes: tuple[Any, ...] = tuple(given) if isinstance(given, Iterable) and not isinstance(given, str) else (given,)
+    if not sizes or not all(isinstance(size, numbers.Integral) and int(size) > 0 for size in sizes):
+        raise PlanError(
+            f"input_shape={given!r} is not the shape of one sample: whole numbers above zero, without the batch, such "
+            "as (224, 224, 3)"
+        )
+    return tuple(map(int, sizes))
 
 
 def described(inputs: Any) -> tuple[tuple[int | None, ...], ...]:

@@ -233,6 +233,7 @@ class StepStart:
 
     def __init__(self, step: Any, pool: Callable[[], DiskPool | None], replaced: bool) -> None:
         self.step = step
+        self.run = step
         self.replaced = replaced
         self.pool = pool
 
@@ -245,12 +246,12 @@ class StepStart:
         """
         pool = self.pool()
         if pool is None:
-            return self.step(*args, **kwargs)
+            return self.run(*args, **kwargs)
         tickets = pool.tickets
         tickets.restart()
         before, tickets.in_step = tickets.in_step, True
         try:
-            return self.step(*args, **kwargs)
+            return self.run(*args, **kwargs)
         finally:
             tickets.in_step = before
 
