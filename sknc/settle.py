@@ -14,7 +14,7 @@ from sknc.decompose.decide import Decision
 from sknc.decompose.factor import cap_factor
 from sknc.decompose.rules import divides, epochs_follow_factor
 from sknc.decompose.widths import Dim, Width
-from sknc.diagnostics import Diagnostic, Span, codes_script
+from sknc.diagnostics import Diagnostic, Span, codes_script, codes_training
 from sknc.diagnostics import codes_deciding as codes
 from sknc.rewrite import training, widths
 from sknc.script import outputs
@@ -199,14 +199,18 @@ class _Settling:
         width = self.reading.width
         if given is not None and width is not None and given != width:
             self.fail(codes_script.CLASSES_DIFFER.at(self.begin, found=width, said=given))
+        default = self.reading.default if given is None and width is None else None
+        if default is not None and self.requested > 1:
+            where = {"classes": default.number, "option": default.option}
+            self.fail(codes_training.DEFAULT_CLASSES.at(self._output_place(), **where))
+        if default is not None:
+            return default.number
         return given if given is not None else width
 
     def _multiclass(self) -> Decision | None:
         if self.requested == 1:
             return decide.whole("multiclass", self._number_of_classes())
-        if self.reading.rank is not None and self.reading.rank > 1:
-            what = {2: "each token"}.get(self.reading.rank, "each pixel")
-            self.fail(codes_script.PER_PIXEL.at(self._output_place(), what=what))
+        if not self._one_class_a_sample():
             return None
         if self.reading.output is None and self.reading.width is None:
             self.fail(codes_script.NO_OUTPUT.at(self._output_place()))
@@ -224,6 +228,15 @@ class _Settling:
             self._other_count(classes, len(decision.shares))
         return decision
 
+    def _one_class_a_sample(self) -> bool:
+        """Whether a sample has one class; tells what has one instead."""
+        rank = self.reading.rank
+        if rank is None or rank < 2:
+            return True
+        what = {2: "each token"}.get(rank, "each pixel")
+        self.fail(codes_script.PER_PIXEL.at(self._output_place(), what=what))
+        return False
+
     def _other_count(self, classes: int, taken: int) -> None:
         _, more = feasible_near(classes, self.requested)
         hint = f"the next larger number is {more}" if more else f"{classes} classes allow no more"
@@ -236,6 +249,8 @@ class _Settling:
             return decide.whole("binary", 2)
         if width is not None and width > 2:
             self.fail(codes.NOT_BINARY.at(self._output_place(), width=width))
+            return None
+        if not self._one_class_a_sample():
             return None
         if self.requested != 2:
             hint = "ask for -m 2 to say so yourself"
@@ -264,6 +279,8 @@ class _Settling:
         elif reading.width is not None and reading.width < count:
             self.fail(codes.NARROW.at(self._output_place(), width=reading.width, requested=count))
         else:
+            if outputs.last_activation(reading.model) in ("softmax", "log_softmax"):
+                self.fail(codes.SOFTMAX_CUT.at(self._output_place()))
             decision = decide.regression(kind, count, reading.width)
             labels = kind == "regression" and outputs.multilabel(reading.model, reading.block.begin.measures)
             return decide.with_labels(decision) if labels else decision
@@ -297,6 +314,8 @@ class _Settling:
         reason = self.reading.graph.group(output).fixed
         if reason == "it is marked with KEEP":
             self.fail(codes.KEEP_OUTPUT.at(self._output_place()))
+        elif reason.endswith("outside the block"):
+            self.fail(codes_training.OUTPUT_OUTSIDE.at(self._output_place(), reason=reason))
         elif reason:
             self.fail(codes_script.OUTPUT_TIED.at(self._output_place(), reason=reason))
         return not reason

@@ -20,6 +20,9 @@ class Span:
         col: column of the first character, from 1, counted in characters.
         end_line: last line; `line` when left out.
         end_col: column just after the last character; `col + 1` when left out.
+        cell: in a notebook, the number of the cell among all cells, from 1; the lines above are those of the script
+            that its code cells are joined to. 0 in a script.
+        cell_line: the line inside the cell, from 1.
     """
 
     file: str
@@ -27,6 +30,8 @@ class Span:
     col: int = 1
     end_line: int = 0
     end_col: int = 0
+    cell: int = 0
+    cell_line: int = 0
 
     def __post_init__(self) -> None:
         """Fill in the end where it was left out, and refuse a span that runs backwards."""
@@ -38,7 +43,14 @@ class Span:
             raise ValueError(f"not a span: {self.line}:{self.col} to {self.end_line}:{self.end_col}")
 
     def __str__(self) -> str:
+        if self.cell:
+            return f"{self.file}: cell {self.cell}, line {self.cell_line}, column {self.col}"
         return f"{self.file}:{self.line}:{self.col}"
+
+    @property
+    def shown_line(self) -> int:
+        """The line as a reader of the file counts it: from the top of the cell in a notebook."""
+        return self.cell_line if self.cell else self.line
 
 
 @dataclasses.dataclass(frozen=True)

@@ -114,3 +114,13 @@ PATCHES = rule(
     wrong="outputs = Conv2D(3, 3, padding='same')(x)  # 32 x 32 x 3, -m 4\n",
     right="outputs = Conv2D(3, 3, padding='same')(x)  # patches of 16 x 16\n",
 )
+SOFTMAX_CUT = rule(
+    "SKN311",
+    "warning",
+    "a softmax that is cut",
+    "the output is a softmax: each submodel's part of it sums to one by itself, so that what is composed does not",
+    "let the marker say MULTICLASS where the outputs are classes, or take another activation",
+    why="Each submodel of a regression learns some of the outputs, with the activation that they have (section 3.3).",
+    wrong=_BLOCK.format("REGRESSION", "model.add(Dense(10, activation='softmax'))"),
+    right=_BLOCK.format("MULTICLASS", "model.add(Dense(10, activation='softmax'))"),
+)

@@ -26,8 +26,8 @@ NOT_PYTHON = rule(
     "a file that is not Python",
     "this is not Python: {problem}",
     "python -m py_compile on the file shows the same place",
-    why="Only a script that Python can parse can be split. A script of Python 2, or a notebook saved with"
-    " its cell magics, cannot.",
+    why="Only a script that Python can parse can be split. A script of Python 2 cannot, nor a notebook that was saved"
+    " as a script with its magics: split the notebook itself.",
     wrong="model = Sequential([\n",
     right="model = Sequential([])\n",
 )
@@ -134,8 +134,9 @@ PER_PIXEL = rule(
     "error",
     "a class for each pixel or token",
     "this network gives {what} a class of its own",
-    "per-pixel and per-token classification cannot be split by classes: a sample has no single class; the network can"
-    " be trained under a memory budget instead (-m 1 --budget)",
+    "where each sample has one class, a Flatten or GlobalAveragePooling layer is missing in front of the output layer;"
+    " per-pixel and per-token classification cannot be split by classes, as a sample has no single one: such a network"
+    " can be trained under a memory budget instead (-m 1 --budget)",
     why="Multiclass decomposition gives each submodel the rows of its own classes. A sample whose every"
     " pixel or token has its own class belongs to no single one.",
     wrong="outputs = Conv2D(21, 1, activation='softmax')(x)\n",
@@ -256,10 +257,11 @@ TWO_ROLES = rule(
     "SKN223",
     "error",
     "one line makes the output layer and others",
-    "this line makes the output layer and layers whose size is not known before the run",
-    "write the output layer on a line of its own",
+    "this line makes the output layer and other layers that cannot be told from it by their size",
+    "write the output layer on a line of its own; where a builder makes a second network, which is not trained but"
+    " used before the training, build that outside the block or with a builder of its own",
     why="The output layer gets the size of its own classes, other layers are divided by the factor. One"
-    " line cannot do both when its sizes are only known at run time.",
+    " line cannot do both when its sizes are the same, or only known at run time.",
     wrong="for units in sizes + [10]:\n    x = Dense(units)(x)\n",
     right="for units in sizes:\n    x = Dense(units)(x)\nx = Dense(10)(x)\n",
 )
@@ -284,4 +286,27 @@ EPOCHS_UNSEEN = rule(
     " number is changed where it is written.",
     wrong="model.fit(x, y, **settings)\n",
     right="model.fit(x, y, epochs=settings['epochs'])\n",
+)
+INNER_LAYER = rule(
+    "SKN231",
+    "error",
+    "an inner layer of the trained network",
+    "this looks at an inner layer of the network that is trained at line {line}",
+    "take it out of the split script (a script of its own can load the submodels), or train the network whole (-m 1):"
+    " the composition of submodels has no such inner layers",
+    why="After a split the trained layers live in several narrow submodels. The whole network's own layers were not"
+    " trained; their outputs and weights would be wrong silently.",
+    wrong=_BLOCK.format("model.fit(x, y)") + "kernel = model.layers[0].get_weights()[0]\n",
+    right=_BLOCK.format("model.fit(x, y)") + "classes = model.predict(x)\n",
+)
+READ_LATE = rule(
+    "SKN232",
+    "warning",
+    "a file of the training is read behind the block",
+    "this reads a file that the block writes while it trains: {what}",
+    "put #SKYNNET:END behind this line: then each submodel reads its own",
+    why="Each submodel writes its own file: a checkpoint of its best weights, say. In the block it is read back by the"
+    " submodel; behind the block there is only what was composed.",
+    wrong="model.fit(x, y, callbacks=[ModelCheckpoint('b.keras')])\n#SKYNNET:END\nmodel = load_model('b.keras')\n",
+    right="model.fit(x, y, callbacks=[ModelCheckpoint('b.keras')])\nmodel = load_model('b.keras')\n#SKYNNET:END\n",
 )

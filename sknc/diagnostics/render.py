@@ -72,21 +72,29 @@ def to_json(diagnostics: Iterable[Diagnostic]) -> list[dict[str, Any]]:
 
 
 def render_github(diagnostics: Iterable[Diagnostic]) -> str:
-    """Render findings as GitHub workflow commands, which become annotations at the lines."""
+    """Render findings as GitHub workflow commands, which become annotations at the lines.
+
+    A finding in a notebook is annotated at the file, and its text begins with the cell: GitHub counts the lines of the
+    JSON, which say nothing.
+    """
     lines = []
     for found in in_order(diagnostics):
         span = found.span
-        fields = {"title": f"sknc ({found.code})", "file": span.file, "line": span.line}
-        fields |= {"col": span.col, "endLine": span.end_line}
-        if span.line == span.end_line:  # GitHub drops the columns of an annotation over several lines
-            fields["endColumn"] = span.end_col
-        else:
-            del fields["col"]
+        fields = {"title": f"sknc ({found.code})", "file": span.file}
+        if not span.cell:
+            fields |= _github_place(span)
         command = {"error": "error", "warning": "warning", "info": "notice"}[found.severity]
         properties = ",".join(f"{name}={_escape(str(value), True)}" for name, value in fields.items())
-        text = f"{found.message}\n{found.hint}" if found.hint else found.message
+        where = f"cell {span.cell}, line {span.cell_line}: " if span.cell else ""
+        text = where + (f"{found.message}\n{found.hint}" if found.hint else found.message)
         lines.append(f"::{command} {properties}::{_escape(text, False)}\n")
     return "".join(lines)
+
+
+def _github_place(span: Span) -> dict[str, Any]:
+    if span.line == span.end_line:
+        return {"line": span.line, "col": span.col, "endLine": span.end_line, "endColumn": span.end_col}
+    return {"line": span.line, "endLine": span.end_line}  # GitHub drops the columns of an annotation over several lines
 
 
 def _escape(text: str, in_property: bool) -> str:
@@ -102,12 +110,13 @@ def _place(span: Span) -> dict[str, str | int]:
         "col": span.col,
         "end_line": span.end_line,
         "end_col": span.end_col,
+        **({"cell": span.cell, "cell_line": span.cell_line} if span.cell else {}),
     }
 
 
 def _one(found: Diagnostic, sources: Sources, paint: Paint) -> str:
     """Render one finding, frame and all."""
-    margin = len(str(max(found.span.line, *(note.span.line for note in found.notes), 0)))
+    margin = len(str(max(found.span.shown_line, *(note.span.shown_line for note in found.notes), 0)))
     label = paint(f"{found.severity}[{found.code}]", found.severity)
     lines = [f"{label}: {paint(_one_line(found.message), 'bold')}"]
     lines += _excerpt(found.span, sources, margin, paint, found.severity, "")
@@ -135,7 +144,7 @@ def _excerpt(span: Span, sources: Sources, margin: int, paint: Paint, style: str
     shown, start, stop = _layout(source, span.col - 1, end - 1)
     more = span.end_line - span.line
     tail = f" ... and {more} more line{'s' if more > 1 else ''}" if more else ""
-    number = paint(str(span.line).rjust(margin), "frame")
+    number = paint(str(span.shown_line).rjust(margin), "frame")
     empty = f"{' ' * margin} {bar}"
     carets = paint("^" * max(1, stop - start) + tail, style)
     return [*lines, empty, f"{number} {bar} {shown}".rstrip(), f"{empty} {' ' * start}{carets}"]

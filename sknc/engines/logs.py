@@ -10,6 +10,7 @@ from pathlib import Path
 
 LINES = 15
 _WINDOW = 1 << 16
+_CELL = re.compile(r"# %% cell (\d+)\s*$")
 _WIDEST = 300
 _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b[@-Z\\-_]")
 _CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
@@ -20,14 +21,15 @@ _FRAME = re.compile(r'^\s*File "(?P<file>[^"\n]+)", line (?P<line>\d+)')
 
 @dataclasses.dataclass(frozen=True)
 class Place:
-    """A line of the user's script, with its text when it could be read."""
+    """A line of the user's script, with its text when it could be read; of a notebook, the line in a cell."""
 
     file: str
     line: int
     text: str = ""
+    cell: int = 0
 
     def __str__(self) -> str:
-        where = f"{self.file}:{self.line}"
+        where = f"{self.file}: cell {self.cell}, line {self.line}" if self.cell else f"{self.file}:{self.line}"
         return f"{where}: {self.text}" if self.text else where
 
 
@@ -85,8 +87,21 @@ def users_line(shown: Sequence[str], program: Path, lines: Sequence[Sequence[int
         if match and _same(match["file"], program):
             number = int(match["line"])
             origin = _origin(number, lines)
-            return None if origin is None else Place(source, origin, _line_of(program, number))
+            if origin is None:
+                return None
+            rows = _rows(program)
+            said = rows[number - 1].strip()[:_WIDEST] if 0 < number <= len(rows) else ""
+            cell, header = _cell(rows, lines, origin) if source.endswith(".ipynb") else (0, 0)
+            return Place(source, origin - header, said, cell)
     return None
+
+
+def _cell(rows: Sequence[str], lines: Sequence[Sequence[int]], origin: int) -> tuple[int, int]:
+    """The number of the notebook's cell that holds a line of the script, and the line of its header; zeros for none."""
+    found = [(_origin(number, lines), match[1]) for number, row in enumerate(rows, 1) if (match := _CELL.match(row))]
+    above = [(header, int(cell)) for header, cell in found if header is not None and header < origin]
+    header, cell = max(above, default=(0, 0))
+    return cell, header
 
 
 def _same(name: str, program: Path) -> bool:
@@ -100,10 +115,8 @@ def _origin(number: int, lines: Sequence[Sequence[int]]) -> int | None:
     return None
 
 
-def _line_of(program: Path, number: int) -> str:
+def _rows(program: Path) -> list[str]:
     try:
-        text = program.read_text(encoding="utf-8-sig", errors="replace")
+        return program.read_text(encoding="utf-8-sig", errors="replace").splitlines()
     except OSError:
-        return ""
-    found = text.splitlines()[number - 1 : number]
-    return found[0].strip()[:_WIDEST] if found else ""
+        return []

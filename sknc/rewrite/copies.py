@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 import libcst as cst
 
-from sknc.rewrite.layout import extent, indentation, line_end
-from sknc.rewrite.text import Chunk, Edit, slices
+from sknc.rewrite.layout import extent, indentation, last_future, line_end
+from sknc.rewrite.text import LAST, Chunk, Edit, slices
 from sknc.script.reach import Definition
 from sknc.script.reading import BlockReading
 from sknc.script.source import Source
@@ -42,14 +43,18 @@ def copies(source: Source, reading: BlockReading, edits: Iterable[Edit]) -> list
             chunks += _copy(source, definition, mine, indent)
     if not chunks:
         return []
-    at = line_end(source, reading.block.begin.end)
+    future = last_future(reading.block.statements)
+    at = line_end(source, reading.block.begin.end if future is None else source.span(future)[1])
     return [Edit(at, at, tuple(chunks), 0)]
 
 
 def _copy(source: Source, definition: Definition, edits: list[Edit], indent: str) -> list[Chunk]:
     start, end = extent(source, definition.node)
     own = indentation(source, start)
-    shifts = [] if own == indent else _shifts(source, definition.node, own, indent)
+    shifts: list[Edit] = []
+    if own != indent:
+        shifts = _shifts(source, definition.node, own, indent)
+        edits = [_shifted(edit, own, indent) for edit in edits]
     chunks = [Chunk(indent.encode()), *slices(source, [*edits, *shifts], start, end)]
     newline = source.newline.encode()
     if not chunks[-1].text.endswith((b"\n", b"\r")):
@@ -59,6 +64,21 @@ def _copy(source: Source, definition: Definition, edits: list[Edit], indent: str
         bound = f"{indent}{definition.receiver}.{name} = {name}.__get__({definition.receiver})"
         chunks.append(Chunk(bound.encode() + newline))
     return chunks + [Chunk(f"{indent}{alias} = {name}".encode() + newline) for alias in definition.aliases]
+
+
+def _shifted(edit: Edit, own: str, indent: str) -> Edit:
+    """An edit that puts whole lines in, indented like the block; all others stand inside of lines."""
+    if edit.order != LAST:
+        return edit
+
+    def moved(line: str) -> str:
+        return indent + line[len(own) :] if line.strip() and line.startswith(own) else line
+
+    pieces = [
+        "".join(map(moved, piece.splitlines(keepends=True))) if isinstance(piece, str) else piece
+        for piece in edit.pieces
+    ]
+    return replace(edit, pieces=tuple(pieces))
 
 
 class _Texts(cst.CSTVisitor):

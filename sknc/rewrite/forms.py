@@ -10,6 +10,7 @@ from sknc.decompose.factor import reduce_epochs
 from sknc.decompose.widths import Width
 from sknc.rewrite import inputs, paths, training, widths
 from sknc.rewrite.copies import copies, holds
+from sknc.rewrite.layout import last_future
 from sknc.rewrite.text import Edit, Hole, wrap
 from sknc.script.files import own_files
 from sknc.script.reading import BlockReading
@@ -63,7 +64,7 @@ def submodel(
 def composed(source: Source, reading: BlockReading) -> list[Edit]:
     """Return the edits of a block whose model is the composed one."""
     edits = training.composed_edits(source, reading) + paths.reading_edits(source, reading)
-    return _placed(source, reading, [*edits, _end(source, reading, "")])
+    return [*_placed(source, reading, [*edits, _end(source, reading, "")]), *paths.late_edits(source, reading)]
 
 
 def original(source: Source, reading: BlockReading, last: bool) -> list[Edit]:
@@ -92,6 +93,10 @@ def _placed(source: Source, reading: BlockReading, edits: Iterable[Edit]) -> lis
     found = list(edits)
     begin = reading.block.begin.start
     start = Edit(begin, begin, (Hole(BEGIN), "  "))
+    future = last_future(reading.block.statements)
+    if future is not None:
+        at = source.span(future)[1]
+        start = Edit(at, at, ("; ", Hole(BEGIN)))
     inside = [e for e in found if begin <= e.start and e.end <= _reach(reading)]
     inside = [e for e in inside if not any(holds(source, d, e) for d in reading.reach)]
     return [start, *copies(source, reading, found), *inside]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -61,6 +62,22 @@ def extent(source: Source, statement: cst.CSTNode) -> tuple[int, int]:
     for decorator in getattr(statement, "decorators", ()):
         start = min(start, source.span(decorator)[0])
     return start, end
+
+
+def last_future(statements: Sequence[cst.CSTNode]) -> cst.ImportFrom | None:
+    """Return the last `from __future__ import ...` of some statements: nothing but a docstring may stand before it.
+
+    Args:
+        statements: of a module, or of a block that begins at its first statement.
+    """
+    found = None
+    for statement in statements:
+        if not isinstance(statement, cst.SimpleStatementLine):
+            break
+        for part in statement.body:
+            if isinstance(part, cst.ImportFrom) and isinstance(part.module, cst.Name):
+                found = part if part.module.value == "__future__" else found
+    return found
 
 
 def line_start(source: Source, offset: int) -> int:

@@ -27,6 +27,17 @@ def reading_edits(source: Source, reading: BlockReading) -> list[Edit]:
     return found
 
 
+def late_edits(source: Source, reading: BlockReading) -> list[Edit]:
+    """Let the composer's code behind the block take the composed model for a file that the training wrote."""
+    found: list[Edit] = []
+    for event in sites(event for event in reading.late if event.what in ("load", "weights")):
+        if event.what == "load":
+            found.append(function_edit(source, event.node, "skn_runtime.load_model"))
+        else:
+            found += method_edits(source, event.node, "skn_runtime.load_weights")
+    return found
+
+
 def writing_edits(source: Source, reading: BlockReading) -> list[Edit]:
     """Give everything that the block's own code writes a path of the submodel's own."""
     found: list[Edit] = []

@@ -31,6 +31,7 @@ class Context:
         folder: the program's artifacts.
         model: the model that was trained last.
         fitted: whether it was trained, rather than loaded.
+        restored: whether something was read from a file that this program wrote.
         fits: for each call of `fit` its rows and steps, where they are known.
         history: metrics by name over all epochs of all fits.
         label_map: how labels name the classes, a `data.labels.LabelMap`.
@@ -51,6 +52,7 @@ class Context:
     folder: Path = Path()
     model: Any = None
     fitted: bool = False
+    restored: bool = False
     fits: list[dict[str, Any]] = field(default_factory=list)
     history: dict[str, list[Any]] = field(default_factory=dict)
     epochs: list[int] = field(default_factory=list)

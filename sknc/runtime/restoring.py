@@ -6,10 +6,12 @@ alone, and the composer behaves as if the file were not there until the composed
 
 from __future__ import annotations
 
+import glob
 import os
 from typing import Any
 
 from .context import Context, session
+from .errors import ProgramError
 from .paths import path
 
 
@@ -54,6 +56,7 @@ def load_model(p: Any, *args: Any, **kwargs: Any) -> Any:
     if not exists(p):
         raise FileNotFoundError(f"{os.fspath(p)!r} was not written by this program yet")
     model = keras.models.load_model(path(p), *args, **kwargs)
+    _note(context)
     if context is not None and context.fitted:
         # What is loaded behind the training (a checkpoint's best) is what the submodel hands over.
         context.model = model
@@ -68,7 +71,21 @@ def load_weights(model: Any, p: Any, *args: Any, **kwargs: Any) -> None:
         p: the path in the script.
         *args: more arguments for `Model.load_weights`.
         **kwargs: more arguments for `Model.load_weights`.
+
+    Raises:
+        ProgramError: nothing was trained yet.
     """
     # The composed model consists of submodels that restored their own best weights already.
     if not _composing(session().current):
+        if not glob.glob(f"{glob.escape(os.fspath(path(p)))}*"):  # TensorFlow's checkpoints are several files
+            raise ProgramError(
+                f"{os.fspath(p)!r} was not written by this program yet",
+                "the training that writes it must run first: look at the conditions around model.fit(...)",
+            )
         model.load_weights(path(p), *args, **kwargs)
+        _note(session().current)
+
+
+def _note(context: Context | None) -> None:
+    if context is not None:
+        context.restored = True

@@ -152,7 +152,7 @@ def finish(model: Any = None) -> None:
     context = current()
     # What the script has at the end of the block counts: it may have loaded the best of its checkpoints.
     trained = model if hasattr(model, "get_weights") else context.model
-    if trained is None:
+    if trained is None or _untrained(context, trained):
         raise ProgramError(
             f"block {context.block} of {context.program.name} ended without training a model",
             "the training must run when the script is run: look at the conditions around model.fit(...)",
@@ -164,6 +164,14 @@ def finish(model: Any = None) -> None:
     sys.stdout.flush()
     sys.stderr.flush()
     raise SystemExit(0)
+
+
+def _untrained(context: Context, model: Any) -> bool:
+    """Whether a model is as it was made: neither trained, nor read from a file of this program's own."""
+    optimizer = getattr(model, "optimizer", None)
+    steps = getattr(optimizer, "iterations", None)
+    known = not context.fitted and not context.restored and not context.share.whole
+    return known and steps is not None and int(steps) == 0
 
 
 def _check_final(context: Context, model: Any) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from sknc.script import mutate, python, tensors
+from sknc.script import mutate, namespaces, python, tensors
 from sknc.script.expressions import evaluate
 from sknc.script.interpreter import Interpreter
 from sknc.script.values import (
@@ -12,6 +12,7 @@ from sknc.script.values import (
     Arguments,
     Bound,
     Const,
+    Default,
     Env,
     Function,
     Instance,
@@ -38,6 +39,8 @@ def assign(interp: Interpreter, target: cst.CSTNode, value: Value, env: Env) -> 
         instance = owner.instance if isinstance(owner, Model) else owner
         if isinstance(instance, (Instance, UserClass)):
             set_attribute(interp, instance, target.attr.value, value)
+        elif isinstance(owner, namespaces.Namespace):
+            namespaces.set_member(interp, owner, target.attr.value, value)
         elif isinstance(owner, (Bound, Made)):
             # `type(settings).units = 64`, `settings.__class__.units = 64`
             for changed in [owner.owner] if isinstance(owner, Bound) else owner.args.positional:
@@ -50,7 +53,7 @@ def assign(interp: Interpreter, target: cst.CSTNode, value: Value, env: Env) -> 
 
 def _set_name(interp: Interpreter, name: str, value: Value, env: Env) -> None:
     scope = env.elsewhere.get(name) or env
-    if scope is interp.globals and name in interp.shared_names and isinstance(value, (Const, Size)):
+    if scope is interp.globals and name in interp.shared_names and isinstance(value, (Const, Size, Default)):
         value = UNKNOWN
     if scope is not env and interp.uncertain:
         value = interp.join(scope.names.get(name), value)
@@ -63,7 +66,7 @@ def set_attribute(interp: Interpreter, owner: Instance | UserClass, name: str, v
     if (
         isinstance(owner, Instance)
         and isinstance(owner.cls.method(name), Function)
-        and isinstance(value, (Const, Size))
+        and isinstance(value, (Const, Size, Default))
     ):
         mutate.forget_items(owner)  # a property's setter, which does what it wants
         value = UNKNOWN
@@ -98,7 +101,7 @@ def _forget_attributes(owner: Bound | Made) -> bool:
     changed: Value | None = owner.owner if isinstance(owner, Bound) and owner.name == "__dict__" else None
     if isinstance(owner, Made) and owner.name == "builtins.vars":
         changed = owner.args.get("object", 0)
-    if not isinstance(changed, Instance):
+    if not isinstance(changed, (Instance, namespaces.Namespace)):
         return False
     mutate.forget_items(changed)
     return True

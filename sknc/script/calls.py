@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from sknc.decompose.widths import Dim
-from sknc.script import library, making, mutate, network, python
+from sknc.script import entries, inner, library, making, mutate, namespaces, network, own_layers, python
 from sknc.script.interpreter import DEPTH, RECURSION, Frame, Interpreter
 from sknc.script.names import mentioned
 from sknc.script.values import (
@@ -23,11 +22,9 @@ from sknc.script.values import (
     Partial,
     Ref,
     Seq,
-    Size,
     Tensor,
     UserClass,
     Value,
-    whole,
 )
 
 _EVENTS = {
@@ -245,25 +242,39 @@ def _bound(interp: Interpreter, callee: Bound, args: Arguments, node: cst.Call |
         return UNKNOWN
     if name.startswith("super."):
         return _super_call(owner, name, args)
+    if isinstance(owner, (Seq, Mapping, Const, namespaces.Parser)):
+        return _data_method(interp, owner, name, args)
+    if isinstance(owner, Model) or not isinstance(owner, (Layer, Tensor, Instance, Made, UserClass)):
+        return _model_method(interp, owner, name, args, node)
+    if isinstance(owner, Layer) and name == "set_weights":
+        making.keep_layer(interp, owner, "the script sets its weights")
+    if isinstance(owner, Instance) and name in ("add_weight", "add_variable"):
+        return own_layers.weight(interp, owner, args)
+    if isinstance(owner, Made) and name in ("exists", "is_file", "is_dir") and node is not None:
+        interp.note("exists", node, owner, owner.args, "method")
+    if isinstance(owner, Made) and name == "fit" and node is not None and not owner.name.startswith(_NO_NETWORKS):
+        interp.note("fit", node, None, args, name)
+    entries.offer_to(interp, name, args)
+    if isinstance(owner, Made) and not owner.name.startswith(library.HARMLESS):
+        return network.apply(interp, callee, args)
+    return UNKNOWN
+
+
+def _data_method(
+    interp: Interpreter, owner: Seq | Mapping | Const | namespaces.Parser, name: str, args: Arguments
+) -> Value:
     if isinstance(owner, Seq):
         return mutate.list_method(interp, owner, name, args)
     if isinstance(owner, Mapping):
         return mutate.dict_method(interp, owner, name, args)
     if isinstance(owner, Const):
         return python.method(owner, name, args)
-    if isinstance(owner, Model) or not isinstance(owner, (Layer, Tensor, Instance, Made, UserClass)):
-        return _model_method(interp, owner, name, args, node)
-    if isinstance(owner, Layer) and name == "set_weights":
-        making.keep_layer(interp, owner, "the script sets its weights")
-    if isinstance(owner, Instance) and name in ("add_weight", "add_variable"):
-        return _weight(args)
-    if isinstance(owner, Made) and name in ("exists", "is_file", "is_dir") and node is not None:
-        interp.note("exists", node, owner, owner.args, "method")
-    if isinstance(owner, Made) and name == "fit" and node is not None and not owner.name.startswith(_NO_NETWORKS):
-        interp.note("fit", node, None, args, name)
-    if isinstance(owner, Made) and not owner.name.startswith(library.HARMLESS):
-        return network.apply(interp, callee, args)
-    return UNKNOWN
+    entries.offer_to(interp, name, args)
+    for value in (*args.positional, *args.keywords.values()):
+        library.hand_over(interp, value, name)
+        if name.startswith("parse"):
+            mutate.forget_items(value)  # it may set the attributes of an object
+    return namespaces.parser_method(interp, owner, name, args)
 
 
 _CHANGES = ("update", "setdefault", "pop", "popitem", "clear")
@@ -277,18 +288,9 @@ def _changes_names(interp: Interpreter, owner: Value) -> bool:
     changed = owner.owner if isinstance(owner, Bound) and owner.name == "__dict__" else None
     if isinstance(owner, Made) and owner.name == "builtins.vars":
         changed = owner.args.get("object", 0)
-    if isinstance(changed, Instance):
+    if changed is not None:
         mutate.forget_items(changed)
     return changed is not None
-
-
-def _weight(args: Arguments) -> Value:
-    """The weight of a layer of the user's: its shape may follow from the width of the layer's input."""
-    given = args.get("shape", 0)
-    if not isinstance(given, Seq):
-        return UNKNOWN
-    dims = [item.dim if isinstance(item, Size) else Dim.fixed(whole(item)) for item in given.items]
-    return Tensor(tuple(dims) or (Dim.fixed(1),))
 
 
 def _super_call(owner: Value, name: str, args: Arguments) -> Value:
@@ -300,19 +302,56 @@ def _super_call(owner: Value, name: str, args: Arguments) -> Value:
     return Const(None)
 
 
+def _trained(interp: Interpreter, model: Model) -> bool:
+    return any(event.what == "fit" and event.target is model for event in interp.events)
+
+
+def _change_layers(interp: Interpreter, model: Model, name: str, args: Arguments, node: cst.Call | None) -> None:
+    """`model.add(layer)`, `model.pop()`: what is trained already stays what it was."""
+    if _trained(interp, model):
+        if node is not None:
+            interp.note("apart", node, model, args, name)
+    elif name == "add" and args.positional:
+        model.layers.append(args.positional[0])
+    elif name == "pop" and model.layers:
+        model.layers.pop()
+
+
+_WEIGHTS = "keras.weights"
+"""What `get_weights` of a model returns, with the model as the argument."""
+
+
+def _set_weights(interp: Interpreter, owner: Value, args: Arguments, node: cst.Call | None) -> None:
+    """Weights that are set keep the sizes of both networks, unless one line makes the layers of both."""
+    given = args.get("weights", 0)
+    source = given.args.positional[0] if isinstance(given, Made) and given.name == _WEIGHTS else None
+    if source is not None and source is owner:
+        return
+    if isinstance(source, Model) and _trained(interp, source):
+        if node is not None:
+            interp.note("apart", node, source, args, "set_weights")
+        return
+    alike = isinstance(source, Model) and isinstance(owner, Model)
+    lines = [[getattr(layer, "node", None) for layer in m.layers] for m in (owner, source) if isinstance(m, Model)]
+    if not (alike and lines[0] == lines[1] and None not in lines[0]):
+        for model in (owner, source):
+            making.keep_layer(interp, model or UNKNOWN, "the script sets its weights")
+
+
 def _model_method(interp: Interpreter, owner: Value, name: str, args: Arguments, node: cst.Call | None) -> Value:
-    if isinstance(owner, Model) and name == "add" and args.positional:
-        owner.layers.append(args.positional[0])
+    if isinstance(owner, Model) and name in ("add", "pop"):
+        _change_layers(interp, owner, name, args, node)
         return Const(None)
-    if isinstance(owner, Model) and name == "pop" and owner.layers:
-        owner.layers.pop()
-        return Const(None)
+    if isinstance(owner, Model) and name == "get_layer":
+        return inner.find_layer(interp, owner, args, node)
     if isinstance(owner, Model) and name in ("call", "__call__"):
         return network.apply(interp, owner, args)
     if isinstance(owner, Model) and name == "compile":
         owner.compiled = args
+    if name == "get_weights" and isinstance(owner, Model):
+        return Made(_WEIGHTS, Arguments([owner]))
     if name == "set_weights":
-        making.keep_layer(interp, owner, "the script sets its weights")
+        _set_weights(interp, owner, args, node)
     event = _EVENTS.get(name)
     if event is not None and node is not None:
         if event == "fit" and isinstance(owner, Model):

@@ -7,14 +7,16 @@ from typing import Any, TypeVar
 
 import libcst as cst
 
-from sknc.script import making, python, tensors
+from sknc.script import inner, making, python, stars, tensors
 from sknc.script.interpreter import Interpreter
-from sknc.script.layers import LAYERS, STAR_NAMES
+from sknc.script.layers import LAYERS, STAR_NAMES, brings
+from sknc.script.namespaces import Namespace
 from sknc.script.values import (
     UNKNOWN,
     Arguments,
     Bound,
     Const,
+    Default,
     Env,
     Function,
     Instance,
@@ -96,10 +98,12 @@ def _name(interp: Interpreter, node: cst.Name, env: Env) -> Value:
         return found
     if name in ("True", "False", "None"):
         return Const({"True": True, "False": False, "None": None}[name])
-    for module in reversed(interp.star_imports):
-        full = making.keras_name(f"{module}.{name}")
-        if full.startswith("keras.") and (name in LAYERS or name in STAR_NAMES):
-            return Ref(full)
+    if name in LAYERS or name in STAR_NAMES:
+        modules = [making.keras_name(module) for module in reversed(interp.star_imports)]
+        brought = [module for module in modules if module.split(".")[0] == "keras"]
+        # Of several modules the last one that has such a name; Keras's of old had names of others as well.
+        for module in (*(one for one in brought if brings(one, name)), *brought):
+            return Ref(f"{module}.{name}")
     return Ref(f"builtins.{name}") if name in _BUILTINS else UNKNOWN
 
 
@@ -115,13 +119,15 @@ _BUILTINS = frozenset(
 
 @rule(cst.Attribute)
 def _attribute(interp: Interpreter, node: cst.Attribute, env: Env) -> Value:
-    return attribute(interp, evaluate(interp, node.value, env), node.attr.value)
+    owner = evaluate(interp, node.value, env)
+    inner.look(interp, owner, node.attr.value, node)
+    return attribute(interp, owner, node.attr.value)
 
 
 def attribute(interp: Interpreter, owner: Value, name: str) -> Value:
     """Say what an attribute of a value is."""
-    if isinstance(owner, Ref):
-        return Ref(f"{owner.name}.{name}")
+    if isinstance(owner, (Ref, Namespace)):
+        return owner.member(name)
     if isinstance(owner, Instance) or (isinstance(owner, Model) and owner.instance is not None):
         instance = owner if isinstance(owner, Instance) else owner.instance
         assert instance is not None
@@ -129,12 +135,9 @@ def attribute(interp: Interpreter, owner: Value, name: str) -> Value:
         if isinstance(found, Function) and (how := _decorators(found.node) & _PROPERTIES):
             return UNKNOWN if "setter" in how else _read_property(interp, found)
         if found is not None:
-            return UNKNOWN if instance.loose and isinstance(found, Const) else found
+            return UNKNOWN if instance.loose and isinstance(found, (Const, Default)) else found
     if isinstance(owner, UserClass):
-        found = owner.method(name)
-        if isinstance(found, Const) and owner.derives("Enum", "IntEnum", "StrEnum", "Flag", "IntFlag"):
-            return UNKNOWN  # a member, which is no number
-        return found if found is not None else Bound(owner, name)
+        return _class_attribute(owner, name)
     if isinstance(owner, (Tensor, Model)):
         shape = tensors.shape_attribute(interp, owner, name)
         if shape is not None:
@@ -146,6 +149,15 @@ def attribute(interp: Interpreter, owner: Value, name: str) -> Value:
     if isinstance(owner, (Seq, Mapping, Const, Model, Layer, Tensor, Function, Instance, Made)):
         return Bound(owner, name)
     return Bound(owner, name) if name in _METHODS_OF_MODELS else UNKNOWN
+
+
+def _class_attribute(owner: UserClass, name: str) -> Value:
+    found = owner.method(name)
+    if isinstance(found, Const) and owner.derives("Enum", "IntEnum", "StrEnum", "Flag", "IntFlag"):
+        return UNKNOWN  # a member, which is no number
+    if isinstance(found, Function) and "classmethod" in _decorators(found.node):
+        return Function(found.node, found.env, owner, found.defined_in, found.defaults, found.opaque)
+    return found if found is not None else Bound(owner, name)
 
 
 _METHODS_OF_MODELS = frozenset(
@@ -216,11 +228,13 @@ def arguments(interp: Interpreter, node: cst.Call, env: Env) -> Arguments:
         if arg.star == "*":
             items = python.iterate(value)
             args.positional += items or []
+            stars.note(args, arg, value, len(items or []))
             hidden = hidden or items is None
             args.open = args.open or hidden
         elif arg.star == "**":
             if isinstance(value, Mapping):
                 args.keywords |= {str(k): v for k, v in value.items.items()}
+                stars.note(args, arg, value)
                 args.open = args.open or value.loose
             else:
                 args.open = True
@@ -256,20 +270,23 @@ def _sequence(interp: Interpreter, node: cst.Tuple | cst.List, env: Env) -> Valu
 @rule(cst.Dict)
 def _dict(interp: Interpreter, node: cst.Dict, env: Env) -> Value:
     items: dict[Any, Value] = {}
+    nodes: dict[Any, cst.BaseExpression | None] = {}
     loose = False
     for element in node.elements:
         value = evaluate(interp, element.value, env)
         if isinstance(element, cst.DictElement):
             try:
-                items[plain(evaluate(interp, element.key, env))] = value
+                key = plain(evaluate(interp, element.key, env))
+                items[key], nodes[key] = value, element.value
             except (ValueError, TypeError):
                 return UNKNOWN
         elif isinstance(value, Mapping):
             items |= value.items
+            nodes |= dict.fromkeys(value.items)
             loose = loose or value.loose
         else:
             return UNKNOWN
-    return Mapping(items, loose=loose)
+    return Mapping(items, loose=loose, nodes=nodes)
 
 
 @rule(cst.BinaryOperation)

@@ -19,6 +19,7 @@ from sknc.script.values import (
     UNKNOWN,
     Arguments,
     Const,
+    Default,
     Env,
     Function,
     Instance,
@@ -27,6 +28,7 @@ from sknc.script.values import (
     Model,
     Seq,
     Size,
+    Star,
     Tensor,
     UserClass,
     Value,
@@ -98,6 +100,12 @@ class Interpreter:
         peeked: names of what that gave.
         looks: (block, number of events so far, statement) of statements that only look at that.
         handed: functions and classes that a block handed to code that cannot be seen, with that code's name.
+        inner: where something of a layer's own is looked at, the layer, and after how many events.
+        offered: functions and classes that code which cannot be seen may call.
+        starred: widths of layers that came through `*` or `**`: how they are written, and the layer's call.
+        own_sizes: sizes of weights that layers of the script's own classes give them, by the layer.
+        defaults: widths that are the default of an option of the command line.
+        tried: networks that were called on data, each with the number of events before that.
         made_by: how the class of an object was called.
         uncertain: when each branch or loop began of which it is not known whether it is executed.
         shared_names: names that functions set from inside (`global`), whose numbers are never taken for granted.
@@ -132,6 +140,12 @@ class Interpreter:
     peeked: set[str] = field(default_factory=set)
     looks: list[tuple[int, int, cst.BaseSmallStatement]] = field(default_factory=list)
     handed: list[tuple[cst.CSTNode, str]] = field(default_factory=list)
+    inner: list[tuple[cst.CSTNode, Value, int]] = field(default_factory=list)
+    offered: list[Function | UserClass] = field(default_factory=list)
+    starred: dict[int, tuple[Star, cst.CSTNode]] = field(default_factory=dict)
+    own_sizes: dict[int, int] = field(default_factory=dict)
+    defaults: dict[int, Default] = field(default_factory=dict)
+    tried: list[tuple[Model, int]] = field(default_factory=list)
     made_by: dict[int, cst.BaseExpression] = field(default_factory=dict)
     shared_names: frozenset[str] = frozenset()
     _first: dict[int, int] = field(default_factory=dict)
@@ -252,7 +266,7 @@ class Interpreter:
     def forget(self, names: Iterable[str], env: Env) -> None:
         """Let names stand for something unknown, unless they are parts of a network."""
         for name in names:
-            if isinstance(env.get(name), (Const, Size, Seq, Mapping)):
+            if isinstance(env.get(name), (Const, Default, Size, Seq, Mapping)):
                 env.names[name] = UNKNOWN
 
     def join_all(self, values: list[Value]) -> Value:

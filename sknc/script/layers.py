@@ -131,3 +131,25 @@ FILE_READERS = ("numpy.load", "numpy.loadtxt", "joblib.load", "pandas.read_csv",
 
 STAR_NAMES = frozenset({"Input", "Sequential", "Model", "load_model", *MERGE_FUNCTIONS, *WRITERS})
 """What `from keras... import *` brings, besides the layers."""
+
+_HOMES = {
+    **dict.fromkeys(WRITERS, ("keras.callbacks",)),
+    "Input": ("keras", "keras.layers", "keras.engine"),
+    "Model": ("keras", "keras.models", "keras.engine"),
+    "Sequential": ("keras", "keras.models", "keras.engine"),
+    "load_model": ("keras.models", "keras.saving"),
+}
+
+
+def brings(module: str, name: str) -> bool:
+    """Say whether `from module import *` brings a name of Keras.
+
+    Args:
+        module: its full name in Keras.
+        name: one of STAR_NAMES, or of a layer.
+
+    Returns:
+        Whether the name is at home there, or in a module that it is a part of.
+    """
+    homes = _HOMES.get(name, ("keras.layers",))
+    return any(module == home or (home != "keras" and module.startswith(f"{home}.")) for home in homes)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from sknc.decompose.widths import Dim
-from sknc.script import making, mutate, network, python, shapes, tensors
+from sknc.script import entries, making, mutate, namespaces, network, python, shapes, tensors
 from sknc.script.interpreter import Interpreter
 from sknc.script.layers import FILE_READERS, FILE_WRITERS, MERGE_FUNCTIONS, SAME_FUNCTIONS, WRITERS
 from sknc.script.values import (
@@ -112,6 +112,9 @@ def _special(interp: Interpreter, name: str, args: Arguments) -> Value | None:
         from sknc.script.expressions import attribute
 
         return attribute(interp, args.positional[0], constant(args.positional[1]))
+    found = namespaces.make(interp, name, args)
+    if found is not None:
+        return found
     if name in _ON_LISTS:
         computed = python.builtin(name, args)
         return None if computed is UNKNOWN else computed
@@ -120,6 +123,7 @@ def _special(interp: Interpreter, name: str, args: Arguments) -> Value | None:
 
 def _give_away(interp: Interpreter, name: str, last: str, args: Arguments) -> None:
     """Whatever goes to a function that is not known may be used or changed there."""
+    entries.offer_to(interp, name, args)
     for value in (*args.positional, *args.keywords.values()):
         interp.fix_value(value, f"what {last} does to it is not known")
         hand_over(interp, value, last)
@@ -157,6 +161,7 @@ def _setattr(interp: Interpreter, args: Arguments) -> None:
     from sknc.script.assignments import set_attribute
 
     owner, name, value = args.positional
+    namespaces.forget(owner)
     owner = owner.instance if isinstance(owner, Model) and owner.instance is not None else owner
     if isinstance(owner, (Instance, UserClass)):
         known = constant(name)

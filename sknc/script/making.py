@@ -5,11 +5,13 @@ from __future__ import annotations
 import libcst as cst
 
 from sknc.decompose.widths import Dim
+from sknc.script import stars
 from sknc.script.interpreter import Interpreter
 from sknc.script.layers import LAYERS
 from sknc.script.values import (
     Arguments,
     Const,
+    Default,
     Layer,
     Made,
     Model,
@@ -50,6 +52,12 @@ def make_layer(interp: Interpreter, name: str, args: Arguments, node: cst.CSTNod
             layer.sizes[argument] = _computed(interp, layer, argument, given)
         elif given is not None and expression is not None:
             variable = interp.add_slot(layer, argument, whole(given), role, expression)
+            _keep(interp, layer, variable)
+            if isinstance(given, Default):
+                interp.defaults[variable] = given
+        elif given is not None and (star := stars.site(layer, argument, position)) is not None:
+            variable = interp.add_slot(layer, argument, whole(given), role, star.node or star.through)
+            interp.starred[variable] = star, star.through if layer.node is None else layer.node
             _keep(interp, layer, variable)
     if rule and rule.shape == "reshape":
         _reshape_slot(interp, layer)

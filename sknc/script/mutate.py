@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from sknc.script import namespaces
 from sknc.script.interpreter import Interpreter
 from sknc.script.names import rebound, touched
 from sknc.script.python import LIMIT, iterate, to_value
@@ -11,6 +12,7 @@ from sknc.script.values import (
     UNKNOWN,
     Arguments,
     Const,
+    Default,
     Env,
     Function,
     Instance,
@@ -46,7 +48,9 @@ def forget_items(owner: Value, depth: int = 0) -> None:
     elif isinstance(owner, Instance):
         inner = list(owner.attributes.values())
         owner.loose = True
-        owner.attributes = {n: UNKNOWN if isinstance(v, (Const, Size)) else v for n, v in owner.attributes.items()}
+        numbers = [name for name, v in owner.attributes.items() if isinstance(v, (Const, Default, Size))]
+        owner.attributes.update(dict.fromkeys(numbers, UNKNOWN))
+    namespaces.forget(owner)
     for item in inner if depth < 4 else ():
         forget_items(item, depth + 1)
 
@@ -57,7 +61,7 @@ def forget_touched(function: Function) -> None:
         scope: Env | None = function.env
         while scope is not None and name not in scope.names:
             scope = scope.parent
-        if scope is not None and isinstance(scope.names[name], (Const, Size, Seq, Mapping)):
+        if scope is not None and isinstance(scope.names[name], (Const, Default, Size, Seq, Mapping)):
             scope.names[name] = UNKNOWN
     for name in touched(function.node):
         found = function.env.get(name)

@@ -64,6 +64,7 @@ def apply(interp: Interpreter, callee: Value | None, args: Arguments) -> Value:
         from sknc.script.calls import call
 
         return call(interp, callee, args, None)
+    from sknc.script.entries import offer
     from sknc.script.library import hand_over
     from sknc.script.mutate import forget_items
 
@@ -71,6 +72,7 @@ def apply(interp: Interpreter, callee: Value | None, args: Arguments) -> Value:
         interp.fix_value(value, "what is done to it is not known")
         forget_items(value)
         hand_over(interp, value, "something that is not known")
+        offer(interp, value)
     return UNKNOWN
 
 
@@ -182,6 +184,8 @@ def _apply_lambda(interp: Interpreter, layer: Layer, args: Arguments, inputs: li
 
 def _apply_model(interp: Interpreter, model: Model, args: Arguments) -> Value:
     inputs = [t for value in (*args.positional, *args.keywords.values()) for t in tensors(value)]
+    if all(tensor.producer is None and tensor.shape is None for tensor in inputs):
+        interp.tried.append((model, len(interp.events)))
     if model.layers and args.positional and all(isinstance(value, Unknown) for value in args.positional):
         interp.peeks += 1
         return UNKNOWN  # data, not a symbolic tensor: the network is only tried out
@@ -221,13 +225,16 @@ def functional(interp: Interpreter, args: Arguments, node: cst.CSTNode | None) -
     model = Model(node)
     set_ends(model, args)
     interp.made(model)
+    for name in ("input", "output"):
+        if name in args.keywords and isinstance(node, cst.Call):
+            interp.note("renamed", node, model, args, name)
     return model
 
 
 def set_ends(model: Model, args: Arguments) -> None:
     """Give a model its inputs and outputs, and collect the layers between them."""
-    model.inputs = list(tensors(args.get("inputs", 0)))
-    model.outputs = list(tensors(args.get("outputs", 1)))
+    model.inputs = list(tensors(args.get("inputs", 0) or args.get("input")))
+    model.outputs = list(tensors(args.get("outputs", 1) or args.get("output")))
     model.layers = list(layers_behind(model.outputs))
 
 

@@ -23,11 +23,13 @@ class Evidence:
         activation: the last activation ("linear" when there is none), None when it is not known.
         loss: the loss in snake case, None when it is not known.
         width: the size of the output, None when it is not known before the run.
+        rank: how many axes the output has besides the batch, None when that is not known.
     """
 
     activation: str | None
     loss: str | None
     width: int | None
+    rank: int | None = None
 
     def __str__(self) -> str:
         parts = []
@@ -42,7 +44,14 @@ def evidence(interp: Interpreter, model: Model) -> Evidence:
     """Collect what tells the kind of a model's task."""
     output = model.outputs[0] if model.outputs else None
     width = None if output is None else interp.graph.base(output.last)
-    return Evidence(None if output is None else _activation(output), loss_name(model), width)
+    shape = None if output is None else output.shape
+    rank = None if shape is None else len(shape)
+    return Evidence(last_activation(model), loss_name(model), width, rank)
+
+
+def last_activation(model: Model) -> str | None:
+    """Return a model's last activation: "linear" when there is none, None when it is not known."""
+    return _activation(model.outputs[0]) if model.outputs else None
 
 
 def _activation(tensor: Tensor, depth: int = 0) -> str | None:
@@ -146,12 +155,15 @@ def infer_kind(found: Evidence) -> Kind | None:
         The kind, None when it is not clear.
     """
     loss, width = found.loss or "", found.width
-    if "categorical" in loss or (found.activation in ("softmax", "log_softmax") and loss not in _REGRESSION):
+    # A mask, or an image: a sample has no single class.
+    image = (found.rank or 0) >= 3
+    # What a softmax gives sums to one over all classes, whatever the loss is: parts of it would not.
+    if "categorical" in loss or found.activation in ("softmax", "log_softmax"):
         return "binary" if width == 2 else "multiclass"
     if loss in _REGRESSION:
         return "regression"
     if loss.startswith("binary") or loss in ("hinge", "squared_hinge"):
-        return None if width is None else "binary" if width == 1 else "regression"
+        return None if width is None else "binary" if width == 1 and not image else "regression"
     if found.activation == "sigmoid" and width == 1 and not loss:
-        return "binary"
+        return "regression" if image else "binary"
     return None

@@ -212,7 +212,8 @@ def builtin(name: str, args: Arguments) -> Value | None:
 def _collection(name: str, args: Arguments) -> Value | None:
     parts = [iterate(item) for item in args.positional]
     if name == "dict" and not args.positional:
-        return Mapping(dict(args.keywords))
+        nodes = {name: node for name, node in args.nodes.items() if isinstance(name, str)}
+        return Mapping(dict(args.keywords), nodes={**nodes})
     if not parts or any(part is None for part in parts):
         return UNKNOWN if name in ("enumerate", "zip", "reversed", "list", "tuple", "set", "sorted") else None
     first = parts[0] or []

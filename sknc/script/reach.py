@@ -140,9 +140,10 @@ class Reach:
                     return True
                 continue
             callee = self._constructor(frame) if isinstance(definition, cst.ClassDef) else frame.callee
-            if isinstance(callee, cst.Name) and self._derives(definition, frame, callee):
-                return True
-            if isinstance(callee, cst.Name) and self._stands_for(definition, callee, names):
+            if self._on_class(definition, frame.callee) or (
+                isinstance(callee, cst.Name)
+                and (self._derives(definition, frame, callee) or self._stands_for(definition, callee, names))
+            ):
                 return True
             if frame.what == "call" and isinstance(definition, cst.ClassDef):
                 continue
@@ -181,13 +182,32 @@ class Reach:
         made = receiver.instance if isinstance(receiver, Model) else receiver
         if not isinstance(definition, cst.ClassDef) or not isinstance(made, Instance) or made.cls.node is definition:
             return False
-        for cls in made.cls.lineage():
+        self._take_lineage(definition, made.cls, callee.value)
+        return True
+
+    def _take_lineage(self, definition: cst.ClassDef, called: UserClass, name: str) -> None:
+        """Note that a class, and those between it and a definition that it derives from, need copies."""
+        for cls in called.lineage():
             below = cls.node is not definition and any(base.node is definition for base in cls.lineage())
             if below and self._definition(cls.node) is cls.node:
                 self._derived.add(cls.node)
-                alias = {callee.value} - {cls.name} if cls is made.cls else set()
+                alias = {name} - {cls.name} if cls is called else set()
                 self._needed.setdefault(cls.node, set()).update(alias)
-        return True
+
+    def _on_class(self, definition: cst.FunctionDef | cst.ClassDef, callee: cst.BaseExpression | None) -> bool:
+        """Whether a method is called as `Class.name(...)`, on the class by its name: its copy has that name."""
+        if not isinstance(definition, cst.ClassDef) or not isinstance(callee, cst.Attribute):
+            return False
+        if not isinstance(callee.value, cst.Name):
+            return False
+        name = callee.value.value
+        found = self.interp.globals.get(name)
+        if isinstance(found, UserClass) and found.node is not definition:
+            if all(base.node is not definition for base in found.lineage()):
+                return False
+            self._take_lineage(definition, found, name)
+            return True
+        return name == definition.name.value and (found is None or isinstance(found, UserClass))
 
     def _stands_for(self, definition: cst.FunctionDef | cst.ClassDef, callee: cst.Name, names: set[str]) -> bool:
         """Whether a name by which something is called will stand for its copy; `names` takes it as an alias."""

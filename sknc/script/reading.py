@@ -8,10 +8,11 @@ from dataclasses import dataclass, field
 import libcst as cst
 
 from sknc.decompose.widths import Dim, WidthGraph
-from sknc.diagnostics import Diagnostic, Span, codes_markers
+from sknc.diagnostics import Diagnostic, Span, codes_markers, codes_training
 from sknc.diagnostics import codes_script as codes
-from sknc.script import dialect, outputs
-from sknc.script.calls import call
+from sknc.script import dialect, inner, outputs, own_layers, stars
+from sknc.script.cells import not_run
+from sknc.script.entries import enter_rest
 from sknc.script.files import own_files
 from sknc.script.interpreter import Event, Interpreter
 from sknc.script.layers import LAYERS, NOT_DENSE
@@ -19,7 +20,8 @@ from sknc.script.markers import Block, Kind, Markers, find_blocks
 from sknc.script.reach import Definition, Reach
 from sknc.script.source import Source
 from sknc.script.statements import execute
-from sknc.script.values import Arguments, Env, Function, Instance, Layer, Model, Seq, UserClass, Value
+from sknc.script.trained import find_model, tie_untrained
+from sknc.script.values import Default, Instance, Layer, Model
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,8 @@ class BlockReading:
         epochs_node, generator_node: what `_EPOCHS` and `_DATA_TRAIN_GEN_Y` are set to, in the dialect.
         entry_depth: how many calls, loops and branches the block stands in.
         looks: statements before the training that only look at what the untrained network gives.
+        late: events behind the block that read files which the block writes.
+        default: the option of the command line whose default the size of the output is, where there is one.
         output_reshape: the Reshape that gives an image-shaped output, where there is one.
     """
 
@@ -68,6 +72,8 @@ class BlockReading:
     entry_depth: int = 0
     output_reshape: Layer | None = None
     looks: tuple[cst.CSTNode, ...] = ()
+    default: Default | None = None
+    late: tuple[Event, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -104,7 +110,7 @@ def read(source: Source, whole: bool = False) -> Reading:
     for line, keep in markers.keeps.items():
         if line not in interp.kept_lines:
             found.append(codes_markers.KEEP_ALONE.at(source.place(keep.start, keep.end)))
-    found += _file_name(source)
+    found += [*_file_name(source), *not_run(source)]
     return Reading(source, markers, tuple(b for b in blocks if b is not None), tuple(found))
 
 
@@ -118,26 +124,9 @@ def _interpret(source: Source, markers: Markers, found: list[Diagnostic]) -> Int
         source.module.visit(shared)
     interp.shared_names = frozenset(shared.found)
     execute(interp, list(source.module.body), interp.globals)
-    for block in markers.blocks:
-        if block.index not in interp.entered:
-            found.append(codes.NOT_REACHED.at(source.place(block.begin.start, block.begin.end)))
-            _enter(interp, block)
+    begins = [block.begin for block in enter_rest(interp)]
+    found += [codes.NOT_REACHED.at(source.place(begin.start, begin.end)) for begin in begins]
     return interp
-
-
-def _enter(interp: Interpreter, block: Block) -> None:
-    """Execute the function that a block stands in, though the script does not call it."""
-    env, receiver, owner = interp.globals, None, None
-    for parent in block.parents:
-        if isinstance(parent, cst.ClassDef):
-            found = env.get(parent.name.value)
-            owner = found if isinstance(found, UserClass) else None
-            receiver = Instance(owner) if owner is not None else None
-        if isinstance(parent, cst.FunctionDef):
-            call(interp, Function(parent, env, receiver, owner), Arguments(), None)
-            break
-    if block.index not in interp.entered:
-        execute(interp, list(block.statements), Env(interp.globals))
 
 
 class _Globals(cst.CSTVisitor):
@@ -194,6 +183,10 @@ class _Reader:
                 self.error(codes.SEVERAL_OUTPUTS.at(self._at(model.node or fits[0].node), count=len(model.outputs)))
                 return None
             self._shared(model, fits)
+            inside = inner.used(self.interp, model, fits)
+            if inside is not None:
+                line = self.source.line(self.source.span(fits[0].node)[0])
+                self.error(codes.INNER_LAYER.at(self._at(inside), line=line))
         kind = self._kind(model, begin)
         if kind is None or self.failed:
             return None
@@ -224,54 +217,31 @@ class _Reader:
         for event in self.interp.events:
             if event.block == self.block.index and event.what == "removed":
                 self.error(codes.REMOVED_FIT.at(self._at(event.node), name=event.name, instead=instead[event.name]))
+            if event.block == self.block.index and event.what == "renamed":
+                names = {"name": event.name, "of": "Model", "instead": f"{event.name}s"}
+                self.error(codes_training.REMOVED_ARGUMENT.at(self._at(event.node), **names))
 
     def _model(self, fits: list[Event]) -> Model | None:
-        place = self.source.place(self.block.begin.start, self.block.begin.end)
-        models = list({id(e.target): e.target for e in fits if isinstance(e.target, Model)}.values())
-        # `fit = model.fit` and then `fit(x, y)`: there is no place for the runtime's call.
-        unnamed = [e.node for e in fits if not isinstance(e.node.func, cst.Attribute)]
-        if not fits and not self.failed:
-            self.error(codes.NO_TRAINING.at(place))
-        elif unnamed:
-            self.error(codes.UNREAD_MODEL.at(self._at(unnamed[0])))
-        elif self.whole and fits and len(models) <= 1:
-            return models[0] if models else self._unread(fits)
-        elif not models:
-            for event in fits[:1]:
-                self.error(codes.UNREAD_MODEL.at(self._at(event.node)))
-        elif len(models) > 1:
-            second = next(e for e in fits if e.target is models[1])
-            line = self.source.line(self.source.span(fits[0].node)[0])
-            self.error(codes.SEVERAL_MODELS.at(self._at(second.node), line=line))
-        elif models[0].loaded or not models[0].layers:
-            self.error(codes.UNREAD_MODEL.at(self._at(fits[0].node)))
-        elif self.interp.made_in.get(id(models[0])) != self.block.index:
-            line = self.source.line(self.source.span(fits[0].node)[0])
-            self.error(codes.OUTSIDE.at(self._at(models[0].node or fits[0].node), line=line))
-        else:
-            return models[0]
-        return None
-
-    def _unread(self, fits: list[Event]) -> Model | None:
-        """A model that stays as it is need not be read, but it has to be one: all trainings are called on one name."""
-        owners = {self.source.text(e.node.func.value): e for e in fits if isinstance(e.node.func, cst.Attribute)}
-        if len(owners) == 1:
-            return Model(None)
-        second = list(owners.values())[1]
-        line = self.source.line(self.source.span(fits[0].node)[0])
-        self.error(codes.SEVERAL_MODELS.at(self._at(second.node), line=line))
+        found = find_model(self.interp, self.block, fits, self.whole)
+        if isinstance(found, Model):
+            return found
+        if fits or not self.failed:
+            self.error(found)
         return None
 
     def _shared(self, model: Model, fits: list[Event]) -> None:
         """Refuse the use of another model on the trained layers after the training."""
-        trained = {id(layer) for layer in _all_layers(model)} - {id(model)}
+        trained = {id(layer) for layer in inner.all_layers(model)} - {id(model)}
         last = max((e.order for e in fits if e.target is model), default=-1)
         line = self.source.line(self.source.span(fits[0].node)[0])
         for event in self.interp.events:
             other = event.target
+            if event.what == "apart" and other is model:
+                what = _APART[event.name]
+                self.error(codes_training.TAKEN_APART.at(self._at(event.node), what=what, line=line))
             if event.order > last and event.what in ("use", "path") and isinstance(other, Model) and other is not model:
                 # The trained model as a whole may be a part of another one: the composed model is that part, too.
-                shares = {id(layer) for layer in _all_layers(other, {id(model)})} | {id(other)}
+                shares = {id(layer) for layer in inner.all_layers(other, {id(model)})} | {id(other)}
                 if shares & trained:
                     self.error(codes.SHARED_LAYERS.at(self._at(event.node), line=line))
 
@@ -281,7 +251,7 @@ class _Reader:
         for event in events:
             if event.what == "weights" and event.order < fits[0].order and id(event.node) not in own:
                 target = event.target if isinstance(event.target, Model) else model
-                for layer in _all_layers(target):
+                for layer in inner.all_layers(target):
                     if isinstance(layer, Layer):
                         for dim in (*(Dim.var(v) for v in layer.slots.values()), *layer.sizes.values()):
                             graph.fix(dim, "its weights are loaded from a file")
@@ -321,6 +291,8 @@ class _Reader:
             if variable not in slots:
                 graph.fix(Dim.var(variable), "it is made outside the block")
         events = [e for e in interp.events if e.block == index]
+        stars.settle(interp, graph)
+        tie_untrained(interp, graph, model)
         reach = Reach(interp, self.block, self.error)
         for variable in sorted(slots):
             node = graph.slots[variable].site
@@ -337,10 +309,12 @@ class _Reader:
             output = model.outputs[0].last.single if model.outputs else None
             _fix_undialected(graph, slots - {output})
         shape = model.outputs[0].shape if model.outputs else None
-        layers = tuple(sorted((x for x in _all_layers(model) if isinstance(x, Layer)), key=self._order))
+        layers = tuple(sorted((x for x in inner.all_layers(model) if isinstance(x, Layer)), key=self._order))
         last = shape[-1] if shape else Dim.fixed(None)
         if self.failed:
             return None
+        if not self.whole and index not in interp.dialect:
+            self.found += own_layers.kept(interp, model)
         return BlockReading(
             self.block, kind, model, tuple(fits), tuple(events), graph, frozenset(slots), last.single,
             graph.base(last), None if shape is None else len(shape), _embedded(model),
@@ -348,12 +322,31 @@ class _Reader:
             interp.epochs_nodes.get(index), interp.generator_nodes.get(index),
             len(interp.entry_frames.get(index, ())), outputs.last_reshape(model),
             tuple(n for i, order, n in interp.looks if i == index and order <= fits[0].order),
+            None if last.single is None else interp.defaults.get(last.single),
+            self._late(events),
         )  # fmt: skip
+
+    def _late(self, events: list[Event]) -> tuple[Event, ...]:
+        """What is read behind the block of the files that it writes; tells so."""
+        after = [e for e in self.interp.events if e.block is None and e.order > events[-1].order]
+        found = [e for e in own_files(self.source, [*events, *after]) if e.block is None] if not self.whole else []
+        for event in found:
+            kept = event.what in ("load", "weights")
+            what = "the composed model stands for it, of submodels as they were at last" if kept else _NOT_WRITTEN
+            self.error(codes.READ_LATE.at(self._at(event.node), what=what))
+        return tuple(found)
+
+
+_APART = {"pop": "pop takes a layer off", "add": "add puts a layer on",
+          "set_weights": "set_weights gives another network the weights of"}  # fmt: skip
+
+
+_NOT_WRITTEN = "the composer, which trains nothing, does not find it"
 
 
 def _dense_only(model: Model) -> bool:
     """Say whether a network consists of dense layers (3.4, epochs); what is not known may be anything."""
-    every = _all_layers(model)
+    every = inner.all_layers(model)
     known = [
         layer.name in (*LAYERS, "Input") and layer.name not in NOT_DENSE for layer in every if isinstance(layer, Layer)
     ]
@@ -368,31 +361,9 @@ def _fix_undialected(graph: WidthGraph, slots: Iterable[int]) -> None:
             graph.fix(Dim.var(variable), "its size uses none of the reserved names")
 
 
-def _all_layers(model: Value, seen: set[int] | None = None) -> list[Value]:
-    """Return a model's layers, with those of nested models, lists and wrappers."""
-    seen = set() if seen is None else seen
-    if id(model) in seen:
-        return []
-    seen.add(id(model))
-    found = [model]
-    inner: list[Value] = []
-    if isinstance(model, Model):
-        inner = [*model.layers, *(model.instance.attributes.values() if model.instance else ())]
-    elif isinstance(model, Instance):
-        inner = list(model.attributes.values())
-    elif isinstance(model, Seq):
-        inner = list(model.items)
-    elif isinstance(model, Layer) and model.inner is not None:
-        inner = [model.inner]
-    for item in inner:
-        if isinstance(item, (Model, Layer, Seq, Instance)):
-            found += _all_layers(item, seen)
-    return found
-
-
 def _embedded(model: Model) -> bool:
     """Say whether a network has embedding or positional-encoding layers (3.1)."""
-    for layer in _all_layers(model):
+    for layer in inner.all_layers(model):
         name = layer.name if isinstance(layer, Layer) else layer.cls.name if isinstance(layer, Instance) else ""
         if name == "Embedding" or "position" in name.lower():
             return True

@@ -237,11 +237,12 @@ def merge(interp: Interpreter, layer: Layer, inputs: list[Tensor]) -> Shape | No
 
 def concatenate(interp: Interpreter, layer: Layer, inputs: list[Tensor]) -> Shape | None:
     """Concatenate: sizes along the axis add up, the others are equal."""
-    shapes = [tensor.shape for tensor in inputs]
     given = layer.args.get("axis", 0 if layer.name == "Concatenate" else 1)
     axis = -1 if given is None else whole(given)
-    known = [shape for shape in shapes if shape is not None]
-    if not known or len(known) < len(shapes) or axis is None:
+    known = [tensor.shape for tensor in inputs if tensor.shape is not None]
+    more = len(known) < len(inputs)
+    # Along the last axis what is not known adds to the size, whatever it is.
+    if not known or axis is None or (more and axis != -1):
         for tensor in inputs:
             interp.fix_value(tensor, "it is joined with a size that is not known")
         return None
@@ -256,7 +257,7 @@ def concatenate(interp: Interpreter, layer: Layer, inputs: list[Tensor]) -> Shap
                 result[axis] = result[axis] + shape[axis]
             else:
                 interp.graph.equal(result[axis], shape[axis], "it is joined with a size that is fixed")
-    return tuple(result)
+    return (*result[:-1], result[-1] + Dim.fixed(None)) if more else tuple(result)
 
 
 def _dot(interp: Interpreter, layer: Layer, inputs: list[Tensor]) -> Shape | None:

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import bisect
 import codecs
+import dataclasses
 import io
+import re
 import tokenize
 import warnings
 from dataclasses import dataclass, field
@@ -20,6 +22,7 @@ from libcst.metadata import ByteSpanPositionProvider, MetadataWrapper
 
 from sknc.diagnostics import Diagnostic, Span
 from sknc.diagnostics.codes_script import NOT_DECODABLE, NOT_PYTHON
+from sknc.script.cells import CellLine, Cells, cells_of, span_in
 
 
 class SourceError(Exception):
@@ -46,6 +49,7 @@ class Source:
         bom: whether the file starts with a UTF-8 byte order mark.
         module: the LibCST tree.
         spans: (start, end) of each node of the tree, white space excluded.
+        cells: where the cells of a notebook begin; see `cells_of`.
     """
 
     file: str
@@ -55,6 +59,7 @@ class Source:
     bom: bool
     module: cst.Module = field(repr=False)
     spans: dict[cst.CSTNode, tuple[int, int]] = field(repr=False)
+    cells: Cells = ()
 
     @cached_property
     def line_starts(self) -> list[int]:
@@ -78,17 +83,17 @@ class Source:
         return self.module.default_newline
 
     def line(self, offset: int) -> int:
-        """Return the 1-based line of a byte offset."""
-        return bisect.bisect_right(self.line_starts, offset)
+        """Return the 1-based line of a byte offset; in a message it is written as the line of its cell, if any."""
+        line = bisect.bisect_right(self.line_starts, offset)
+        return CellLine(line, self.cells) if self.cells else line
 
     def place(self, start: int, end: int | None = None) -> Span:
         """Turn byte offsets into a span of lines and columns (both 1-based, columns in characters)."""
-        line, col = self._line_col(start)
-        end_line, end_col = self._line_col(start if end is None else end)
-        return Span(self.file, line, col, end_line, end_col)
+        first = self._line_col(start)
+        return span_in(self.cells, self.file, first, first if end is None else self._line_col(end))
 
     def _line_col(self, offset: int) -> tuple[int, int]:
-        line = self.line(offset)
+        line = bisect.bisect_right(self.line_starts, offset)
         start = self.line_starts[line - 1]
         return line, len(self.buffer[start:offset].decode("utf-8", "replace")) + 1
 
@@ -130,6 +135,16 @@ def read_source(path: str | Path) -> Source:
     return parse_source(Path(path).read_bytes(), str(path))
 
 
+def _not_python(file: str, text: str, line: int, column: int, problem: str) -> SourceError:
+    cells = cells_of(text, file)
+    if not cells:
+        return SourceError(NOT_PYTHON.at(Span(file, line, column, line, column), problem=problem))
+    # Python's own messages name lines, too: "'(' was never closed on line 7".
+    problem = re.sub(r"(?<=\bline )\d+", lambda number: str(CellLine(int(number[0]), cells)), problem)
+    found = NOT_PYTHON.at(span_in(cells, file, (line, column), (line, column)), problem=problem)
+    return SourceError(dataclasses.replace(found, hint="running the cell in Jupyter shows the same place"))
+
+
 def _check(text: str, file: str) -> None:
     """Refuse what Python itself refuses: its messages are clearer, and it sees more than a grammar does."""
     try:
@@ -139,7 +154,7 @@ def _check(text: str, file: str) -> None:
     except (SyntaxError, ValueError, RecursionError) as error:
         line, column = max(1, getattr(error, "lineno", 1) or 1), max(1, getattr(error, "offset", 1) or 1)
         problem = getattr(error, "msg", None) or str(error)
-        raise SourceError(NOT_PYTHON.at(Span(file, line, column, line, column), problem=problem)) from None
+        raise _not_python(file, text, line, column, problem) from None
 
 
 def parse_source(raw: bytes, file: str) -> Source:
@@ -156,12 +171,10 @@ def parse_source(raw: bytes, file: str) -> Source:
     try:
         module = cst.parse_module(text)
     except RecursionError:
-        problem = "its expressions are nested too deeply"
-        raise SourceError(NOT_PYTHON.at(Span(file, 1, 1, 1, 1), problem=problem)) from None
+        raise _not_python(file, text, 1, 1, "its expressions are nested too deeply") from None
     except cst.ParserSyntaxError as error:
-        line, column = error.editor_line, error.editor_column
-        raise SourceError(NOT_PYTHON.at(Span(file, line, column, line, column), problem=error.message)) from None
+        raise _not_python(file, text, error.editor_line, error.editor_column, error.message) from None
     wrapper = MetadataWrapper(module, unsafe_skip_copy=True)
     positions = wrapper.resolve(ByteSpanPositionProvider)
     spans = {node: (at.start, at.start + at.length) for node, at in positions.items()}
-    return Source(file, raw, text.encode("utf-8"), encoding, bom, module, spans)
+    return Source(file, raw, text.encode("utf-8"), encoding, bom, module, spans, cells_of(text, file))

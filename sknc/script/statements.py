@@ -337,6 +337,8 @@ def _define(interp: Interpreter, node: cst.FunctionDef, env: Env) -> str:
         elif isinstance(value, Function):
             name = by.name.rsplit(".", 1)[-1] if isinstance(by, (Ref, Made)) else ""
             value.opaque = value.opaque or name not in _TRANSPARENT
+            if value.opaque:
+                interp.offered.append(value)
     env.names[node.name.value] = value
     return GO
 

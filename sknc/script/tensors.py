@@ -120,7 +120,8 @@ def shape_attribute(interp: Interpreter, owner: Tensor | Model, name: str) -> Va
     """Say what a shape-like attribute of a tensor or model is; None for other attributes."""
     tensor = owner if isinstance(owner, Tensor) else (owner.outputs[0] if owner.outputs else None)
     if isinstance(owner, Model) and name == "layers":
-        return Seq(list(owner.layers))
+        # What is fed into a Sequential model is no layer of it.
+        return Seq([one for one in owner.layers if not (owner.sequential and isinstance(one, Tensor))])
     if isinstance(owner, Model) and name in ("output", "outputs", "input", "inputs"):
         ends = owner.outputs if name.startswith("output") else owner.inputs
         if name in ("output", "input"):

@@ -35,6 +35,19 @@ UNKNOWN = Unknown()
 
 
 @dataclass(eq=False)
+class Default(Unknown):
+    """A number that an option of the command line gives: not known, but this one when nobody gives another.
+
+    Attributes:
+        number: the default.
+        option: how the option is called.
+    """
+
+    number: int
+    option: str
+
+
+@dataclass(eq=False)
 class Const(Value):
     """A number, text, truth value or None that is known before the run."""
 
@@ -87,11 +100,13 @@ class Mapping(Value):
         items: its values by key.
         born: when it was made.
         loose: whether it may hold other keys as well.
+        nodes: the expressions that its values were written as, where they were.
     """
 
     items: dict[Any, Value]
     born: int = field(default_factory=now)
     loose: bool = False
+    nodes: dict[Any, cst.BaseExpression | None] = field(default_factory=dict)
 
 
 @dataclass(eq=False)
@@ -99,6 +114,10 @@ class Ref(Value):
     """Something imported, by its full name: `keras.layers.Dense`."""
 
     name: str
+
+    def member(self, name: str) -> Value:
+        """Return an attribute."""
+        return Ref(f"{self.name}.{name}")
 
 
 @dataclass(eq=False)
@@ -306,6 +325,14 @@ class Model(Value):
     compiled: Arguments | None = None
 
 
+@dataclass(frozen=True)
+class Star:
+    """Where an argument stands that comes through `*` or `**`: its own expression, and the one behind the star."""
+
+    node: cst.BaseExpression | None
+    through: cst.BaseExpression
+
+
 @dataclass(eq=False)
 class Arguments:
     """The arguments of a call.
@@ -315,12 +342,14 @@ class Arguments:
         keywords: values by name.
         nodes: the expression of each, by index or name.
         open: whether more came from * or ** of something unknown.
+        stars: how those are written that came from * or ** of something known.
     """
 
     positional: list[Value] = field(default_factory=list)
     keywords: dict[str, Value] = field(default_factory=dict)
     nodes: dict[int | str, cst.BaseExpression] = field(default_factory=dict)
     open: bool = False
+    stars: dict[int | str, Star] = field(default_factory=dict)
 
     def get(self, name: str, position: int | None = None) -> Value | None:
         """Return an argument by name or position, None when it was not given."""

@@ -16,6 +16,7 @@ from sknc.engines.progress import Progress, Tail, is_accuracy
 from sknc.errors import EnvironmentProblem
 from sknc.report.progress import seconds
 from sknc.report.table import bytes_text
+from sknc.runtime import tracebacks
 
 
 def test_tail_reads_what_is_new_and_only_whole_lines(tmp_path: Path) -> None:
@@ -116,6 +117,23 @@ def test_the_users_line(tmp_path: Path) -> None:
     assert logs.users_line(shown[-1:], program, lines, "train.py") is None
     # A line that sknc wrote is nobody's.
     assert logs.users_line([f'  File "{program}", line 1'], program, lines, "train.py") is None
+
+
+def test_the_users_line_of_a_notebook(tmp_path: Path) -> None:
+    program = tmp_path / "p.py"
+    # The second cell's function is copied in front of the third one's code.
+    program.write_text("# %% cell 1\nimport x\n# %% cell 4\nbegin()\n  def f(): bad()\nboom()\n")
+    shown = [f'  File "{program}", line 6, in <module>', "ValueError"]
+    lines = [[1, 1, 4], [5, 4, 1], [6, 8, 1]]
+    headers = [[1, 1, 2], [3, 6, 2], [5, 4, 1], [6, 8, 1]]
+    assert str(logs.users_line(shown, program, headers, "net.ipynb")) == "net.ipynb: cell 4, line 2: boom()"
+    assert str(logs.users_line(shown, program, lines, "net.py")) == "net.py:8: boom()"
+    copied = [f'  File "{program}", line 5, in f']
+    assert str(logs.users_line(copied, program, headers, "net.ipynb")) == "net.ipynb: cell 1, line 3: def f(): bad()"
+    assert tracebacks.place("net.ipynb", [(1, 1, 2), (3, 6, 2)], program.read_text().split("\n"), 8) == (
+        "net.ipynb: cell 4, line 2"
+    )
+    assert tracebacks.place("net.py", [(1, 1, 9)], [], 8) == "net.py:8"
 
 
 def test_division_of_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -118,6 +118,17 @@ def test_a_failure_ends_with_a_status_and_the_users_line(tmp_path) -> None:
     assert artifacts.finished(program) is None
 
 
+def test_an_error_that_speaks_of_all_classes_is_explained(tmp_path) -> None:
+    folder = tmp_path / "split"
+    text = SCRIPT.format(folder=str(folder), begin=BEGIN)
+    fit = next(line for line in text.splitlines() if "skn_runtime.fit" in line)
+    indent = fit[: len(fit) - len(fit.lstrip())]
+    program = write_program(folder, text.replace(fit, f"{indent}raise ValueError('shapes [32,6] and [32,3]')"))
+    assert "hint: this submodel has 3 of the 6 classes" in run(program, tmp_path).stderr
+    program = write_program(folder, text.replace(fit, f"{indent}raise ValueError('shapes [32,16] and [32,3]')"))
+    assert "hint" not in run(program, tmp_path).stderr
+
+
 def test_importing_the_runtime_imports_neither_keras_nor_tensorflow() -> None:
     code = "import sys, sknc.runtime as r; r.begin, r.width, r.path; print({'keras', 'tensorflow'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -188,16 +199,29 @@ class TestFinish:
         with pytest.raises(skn_runtime.ProgramError, match="ended without training a model"):
             skn_runtime.finish()
 
+    def test_a_model_as_it_was_made_is_an_error(self, begin) -> None:
+        begin()
+        with pytest.raises(skn_runtime.ProgramError, match="ended without training a model"):
+            skn_runtime.finish(model=spy())
+
+    def test_weights_that_nothing_has_written_yet(self, begin) -> None:
+        begin()
+        with pytest.raises(skn_runtime.ProgramError, match="was not written by this program yet"):
+            skn_runtime.load_weights(spy(), "mine.weights.h5")
+
     def test_a_loaded_model_is_saved_and_said_to_be_loaded(self, begin, program, capsys) -> None:
         begin()
+        spy().save(skn_runtime.path("mine.keras"))
+        model = keras.models.load_model(skn_runtime.load("mine.keras"), custom_objects={"Spy": type(spy())})
+        model.optimizer.iterations.assign(7)
         with pytest.raises(SystemExit) as ended:
-            skn_runtime.finish(model=spy())
+            skn_runtime.finish(model)
         assert ended.value.code == 0
         assert artifacts.finished(program)["loaded"] is True
         assert "loaded, not trained" in capsys.readouterr().out
 
     def test_a_loaded_model_of_another_width_is_refused(self, begin) -> None:
-        begin()
+        begin().restored = True
         with pytest.raises(skn_runtime.ProgramError, match="has 6 units, this submodel has 3 classes"):
             skn_runtime.finish(model=spy(6))
 

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import keras
 import numpy as np
 import pytest
 
@@ -144,6 +145,21 @@ def test_layers_shared_with_another_model_explain_themselves(folder: Folder) -> 
     names = folder.run("compose.py")
     with pytest.raises(ProgramError, match="was not trained"):
         names["inner"](names["x_train"])
+
+
+def test_a_layer_of_the_original_is_not_found_in_the_composition(folder: Folder, tmp_path: Path) -> None:
+    composer = folder.place / "compose.py"
+    text = composer.read_text(encoding="utf-8")
+    (line,) = [line for line in text.splitlines() if "composed(model)" in line]
+    composer.write_text(text.replace(line, f"hidden = model.layers[0].name\n{line}"), encoding="utf-8")
+    names = folder.run("compose.py")
+    model = names["model"]
+    with pytest.raises(ProgramError, match="was not trained"):
+        model.get_layer(names["hidden"])
+    assert model.get_layer(index=0) is model.layers[0]
+    assert model.get_layer(model.layers[-1].name) is model.layers[-1]
+    model.save(tmp_path / "whole.keras")
+    keras.models.load_model(tmp_path / "whole.keras", compile=False)
 
 
 def test_unknown_rules_and_empty_lists_are_refused(tmp_path: Path) -> None:

@@ -201,4 +201,4 @@ def test_class_variables_are_no_fields() -> None:
 @pytest.mark.parametrize("train", ["fit = model.fit\nfit(x, y)\n", "getattr(model, 'fit')(x, y)\n"])
 def test_a_training_without_a_place_for_the_call(train: str) -> None:
     made = compiled(BUILD + "model = build(10)\n" + TRAINING.replace("model.fit(x, y)\n", train))
-    assert [d.code for d in errors(made)] == ["SKN204"]
+    assert [d.code for d in errors(made)] == ["SKN227"]

@@ -25,7 +25,7 @@ KINDS = {
     "mean squared error": ("Dense(24)", "keras.losses.MeanSquaredError()", "regression"),
     "mae of a sigmoid": ("Dense(24, 'sigmoid')", "'mean_absolute_error'", "regression"),
     "huber": ("Dense(24)", "keras.losses.Huber(delta=2.0)", "regression"),
-    "softmax with mse": ("Dense(10, 'softmax')", "'mse'", "regression"),
+    "softmax with mse": ("Dense(10, 'softmax')", "'mse'", "multiclass"),
 }
 
 

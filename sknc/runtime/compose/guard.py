@@ -8,6 +8,7 @@ autoencoder's layers) raises an explanation. Layers without trainable weights (a
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, NoReturn
 
 import keras
@@ -28,6 +29,31 @@ def stand_in(original: Any, composed: Any) -> None:
     for layer in layers:
         _retire(layer)
     _forward(original, composed)
+
+
+def explain_layers(composed: Any, names: Iterable[str]) -> None:
+    """Let the composed model explain that it has no layers of the original's.
+
+    Args:
+        composed: The model that stands for the original.
+        names: What the original's layers are called.
+    """
+    find, missing = composed.get_layer, {*names} - {layer.name for layer in composed.layers}
+
+    def get_layer(name: Any = None, index: Any = None) -> Any:
+        if name in missing:
+            raise _untrained(name)
+        return find(name, index)
+
+    composed.get_layer = get_layer
+
+
+def _untrained(name: str) -> ProgramError:
+    return ProgramError(
+        f"{name!r} was not trained: the submodels were, and the model that is composed of them "
+        "took the place of the model that was passed to fit()",
+        "use the model that fit() was called on; to use an inner part on its own, train it in a block of its own",
+    )
 
 
 def _forward(original: Any, composed: Any) -> None:
@@ -57,10 +83,6 @@ def _retire(layer: Any) -> None:
     name = layer.name
 
     def refuse(self: Any, *args: Any, **kwargs: Any) -> NoReturn:
-        raise ProgramError(
-            f"{name!r} was not trained: the submodels were, and the model that is composed of them "
-            "took the place of the model that was passed to fit()",
-            "use the model that fit() was called on; to use an inner part on its own, train it in a block of its own",
-        )
+        raise _untrained(name)
 
     _become(layer, {use: refuse for use in _USES if use == "__call__" or isinstance(layer, keras.Model)})

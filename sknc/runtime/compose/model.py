@@ -18,7 +18,7 @@ from . import concatenation, identity
 from .assemble import Output, classifier, part, regressor
 from .compiled import compile_arguments, compile_like
 from .ending import SCORES, UNKNOWN, ending, from_logits
-from .guard import stand_in
+from .guard import explain_layers, stand_in
 from .inputs import find_inputs
 from .rebuild import architecture, load, trained_result, user_objects
 from .state import Composition
@@ -66,6 +66,7 @@ def composed(model: Any, namespace: Mapping[str, Any] | None = None) -> Any:
     context.results["parameters"] = int(found.count_params())
     watch(found, context)
     if found is not model:
+        explain_layers(found, [layer.name for layer in model._flatten_layers(include_self=False)])
         stand_in(model, found)
     return found
 

@@ -1,5 +1,5 @@
 # split: -m 2
-# widths: 30->15 30->30 1->1
+# widths: 30->15 30->15 1->1
 import numpy as np
 import keras
 from keras import layers
