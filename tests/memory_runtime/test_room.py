@@ -15,6 +15,7 @@ import tensorflow as tf
 
 import sknc
 from sknc.engines import room as engine_room
+from sknc.runtime.errors import ProgramError
 from sknc.runtime.memory.execute import room
 from sknc.runtime.memory.execute.keeper import fit_in_memory, plan_of
 from sknc.runtime.memory.execute.watching import Guarded, watched
@@ -111,3 +112,25 @@ def test_only_a_failure_with_the_same_budget_is_remembered(tmp_path: Path) -> No
 
 def test_the_engine_knows_the_same_names() -> None:
     assert (engine_room.STATUS, engine_room.NOTE) == (room.NO_ROOM_STATUS, room.NO_ROOM)
+
+
+class NoRoom(keras.callbacks.Callback):
+    """Fails as TensorFlow does, when the validation or the training begins."""
+
+    def __init__(self, when: str) -> None:
+        super().__init__()
+        setattr(self, f"on_{when}_batch_begin", self.fail)
+
+    def fail(self, *_: Any, **__: Any) -> None:
+        raise tf.errors.ResourceExhaustedError(None, None, "OOM when allocating tensor with shape[9,9]")
+
+
+@pytest.mark.parametrize(("when", "message"), [("test", "what is not training"), ("train", "planned were")])
+def test_a_validation_without_room_is_not_the_plans_fault(when: str, message: str) -> None:
+    model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(2)])
+    model.compile("sgd", "mse")
+    fit_in_memory(model, "1GiB", 4)
+    batch = tf.zeros((4, 4)), tf.zeros((4, 2))
+    with pytest.raises(ProgramError, match=message) as caught:
+        model.fit(*batch, batch_size=4, validation_data=batch, verbose=0, callbacks=[NoRoom(when)])
+    assert isinstance(caught.value, room.OutOfRoom) == (when == "train")

@@ -30,6 +30,11 @@ class watched:  # noqa: N801  # used like a function
     def __init__(self, keeper: Any) -> None:
         self.keeper = keeper
         self.context = program_block()
+        self.steps = self._steps()
+
+    def _steps(self) -> int:
+        """How many steps the model's train function has done."""
+        return int(getattr(self.keeper.model.train_function, "steps", 0))
 
     def __enter__(self) -> None:
         if self.context is not None:
@@ -37,6 +42,12 @@ class watched:  # noqa: N801  # used like a function
 
     def __exit__(self, _: object, error: BaseException | None, trace: object) -> None:
         told = error if isinstance(error, OutOfRoom) else self.told(error)
+        if isinstance(told, OutOfRoom) and told is not error and self._steps() != self.steps:
+            # What failed is no train step, and those before it had room.
+            told = ProgramError(
+                f"the device had no room left for what is not training, and no plan is for that; {told.shortage.asked}",
+                "give fit a smaller validation_batch_size, or do less in its callbacks",
+            )
         if self.context is not None:
             if isinstance(told, OutOfRoom):
                 write_shortage(self.context.folder, told.shortage)
@@ -71,6 +82,7 @@ class Guarded:
     def __init__(self, function: Callable[..., Any], keeper: Any) -> None:
         self.function = function
         self.keeper = keeper
+        self.steps = 0
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Trains a step.
@@ -86,7 +98,9 @@ class Guarded:
             OutOfRoom: the device had no room.
         """
         try:
-            return self.function(*args, **kwargs)
+            result = self.function(*args, **kwargs)
+            self.steps += 1
+            return result
         except tensorflow().errors.OpError as error:
             # Nobody waits for this step's files any more.
             self.keeper.pools.tidy()
