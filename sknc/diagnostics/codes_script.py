@@ -303,7 +303,7 @@ READ_LATE = rule(
     "SKN232",
     "warning",
     "a file of the training is read behind the block",
-    "this reads a file that the block writes while it trains: {what}",
+    "this reads a file that the block writes: {what}",
     "put #SKYNNET:END behind this line: then each submodel reads its own",
     why="Each submodel writes its own file: a checkpoint of its best weights, say. In the block it is read back by the"
     " submodel; behind the block there is only what was composed.",

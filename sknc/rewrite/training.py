@@ -90,8 +90,10 @@ def composed_edits(source: Source, reading: BlockReading) -> list[Edit]:
 
 
 def in_header(event: Event) -> bool:
-    """Say whether a training stands in the head of a compound statement, on something that is not a plain name."""
+    """Say whether a training stands where no statement can: in a lambda, or in a head on something that is no name."""
     assert isinstance(event.node.func, cst.Attribute)
+    if any(isinstance(frame.node, cst.Lambda) for frame in event.frames):
+        return True
     owner = event.node.func.value
     if event.node.func.lpar:
         return True

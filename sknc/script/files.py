@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 import libcst as cst
@@ -39,11 +40,29 @@ def _keys(source: Source, event: Event) -> set[str]:
     return keys
 
 
-def own_files(source: Source, events: Iterable[Event]) -> list[Event]:
-    """Return the events of a block that read files which the block writes itself."""
+def own_files(source: Source, events: Iterable[Event], later: Iterable[Event] = ()) -> list[Event]:
+    """Return the events of a block that read files which the block writes itself.
+
+    Args:
+        source: the script.
+        events: of the block.
+        later: events behind it, which may read such files as well.
+    """
     every = list(events)
     written: set[str] = set()
     for event in every:
         if event.what in ("path", "writer"):
             written |= _keys(source, event)
-    return [e for e in every if e.what in ("exists", "load", "weights", "read") and _keys(source, e) & written]
+    # Keras puts numbers into the braces of a checkpoint's name.
+    patterns = [re.compile(_pattern(key)) for key in written if key.startswith("value ") and "{" in key]
+
+    def own(event: Event) -> bool:
+        keys = _keys(source, event)
+        return bool(keys & written) or any(pattern.fullmatch(key) for pattern in patterns for key in keys)
+
+    reads = ("exists", "load", "weights", "read")
+    return [event for event in (*every, *later) if event.what in reads and own(event)]
+
+
+def _pattern(key: str) -> str:
+    return "".join("[^/]+" if part.startswith("{") else re.escape(part) for part in re.split(r"(\{[^{}]*\})", key))

@@ -66,8 +66,14 @@ def used(interp: Interpreter, model: Model, fits: Sequence[Event]) -> cst.CSTNod
         The place, None when no inner layer is looked at.
     """
     layers = {id(layer) for layer in all_layers(model)} - {id(model)}
-    last = max((event.order for event in fits if event.target is model), default=-1)
-    return next((node for node, owner, order in interp.inner if order > last and id(owner) in layers), None)
+    direct = {id(layer) for layer in model.layers}
+    trained = [event.order for event in fits if event.target is model]
+    for node, owner, order in interp.inner:
+        # Between two trainings a layer may be looked up, to be frozen: what it has learned is in the submodels.
+        between = id(owner) in direct and isinstance(node, cst.Attribute) and order > min(trained, default=order)
+        if between or (id(owner) in layers and order > max(trained, default=-1)):
+            return node
+    return None
 
 
 def all_layers(model: Value, seen: set[int] | None = None) -> list[Value]:

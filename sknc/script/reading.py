@@ -329,7 +329,7 @@ class _Reader:
     def _late(self, events: list[Event]) -> tuple[Event, ...]:
         """What is read behind the block of the files that it writes; tells so."""
         after = [e for e in self.interp.events if e.block is None and e.order > events[-1].order]
-        found = [e for e in own_files(self.source, [*events, *after]) if e.block is None] if not self.whole else []
+        found = [e for e in own_files(self.source, events, after) if e.block is None] if not self.whole else []
         for event in found:
             kept = event.what in ("load", "weights")
             what = "the composed model stands for it, of submodels as they were at last" if kept else _NOT_WRITTEN

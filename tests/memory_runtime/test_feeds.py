@@ -141,3 +141,21 @@ def test_xla_is_as_it_was_after_release_unless_compiled_anew(anew: bool) -> None
     if anew:
         model.compile("sgd", "mse", jit_compile=False)
     assert release(model).jit_compile is not anew
+
+
+def test_a_vocabulary_in_front_does_not_hide_how_many_rows_there_are() -> None:
+    words = keras.layers.TextVectorization(max_tokens=30, output_sequence_length=128)
+    words.adapt(["a b c", "d e f"])
+
+    def planned(text: bool) -> int:
+        inputs = keras.Input((1,), dtype="string") if text else keras.Input((128,), dtype="int64")
+        x = keras.layers.Embedding(30, 64)(words(inputs) if text else inputs)
+        for _ in range(2):
+            x = keras.layers.Conv1D(64, 3, padding="same", activation="relu")(x)
+        model = keras.Model(inputs, keras.layers.Dense(4)(keras.layers.GlobalAveragePooling1D()(x)))
+        model.compile("sgd", "mse", jit_compile=False)
+        plan = plan_of(fit_in_memory(model, "1GiB", 16))
+        assert plan is not None
+        return plan.baseline_peak
+
+    assert 0.95 < planned(text=True) / planned(text=False) < 1.05

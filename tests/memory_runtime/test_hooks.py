@@ -187,7 +187,7 @@ def test_nothing_is_recomputed_where_no_gradient_can_be_asked_for(monkeypatch: p
     np.testing.assert_allclose(alone, release(model)(X), atol=1e-6)
 
 
-@pytest.mark.parametrize("shape", [(None, 80), "large", (3.5,), (0,), ()], ids=str)
+@pytest.mark.parametrize("shape", [(None, 80), "large", (3.5,), (0,), (), (True, 4)], ids=str)
 def test_what_is_no_shape_of_a_sample_is_refused(shape: Any) -> None:
     model = keras.Sequential([layers.Dense(3)])
     with pytest.raises(PlanError, match="input_shape"):

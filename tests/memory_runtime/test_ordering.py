@@ -168,6 +168,11 @@ def test_what_stands_inside_of_a_branch_counts(name: str) -> None:
     assert 0.9 * held < plan.baseline_peak < 1.5 * held
 
 
+def test_products_of_a_variable_with_itself_count() -> None:
+    sized = [op.type for op in update_rule(OPTIMIZERS.Muon()).ops if op.sized]
+    assert sized.count("MatMul") > 10
+
+
 def convolutions() -> Any:
     """Six layers that add a bias to what they make, and hand it on as it is."""
     keras.utils.set_random_seed(1)

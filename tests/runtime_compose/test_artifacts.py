@@ -154,8 +154,11 @@ def test_a_layer_of_the_original_is_not_found_in_the_composition(folder: Folder,
     composer.write_text(text.replace(line, f"hidden = model.layers[0].name\n{line}"), encoding="utf-8")
     names = folder.run("compose.py")
     model = names["model"]
-    with pytest.raises(ProgramError, match="was not trained"):
-        model.get_layer(names["hidden"])
+    hidden = model.get_layer(names["hidden"])
+    hidden.trainable = False
+    for use in (hidden.get_weights, lambda: hidden(names["x_train"])):
+        with pytest.raises(ProgramError, match="was not trained"):
+            use()
     assert model.get_layer(index=0) is model.layers[0]
     assert model.get_layer(model.layers[-1].name) is model.layers[-1]
     model.save(tmp_path / "whole.keras")

@@ -143,6 +143,10 @@ def test_a_checkpoint_that_is_read_behind_the_block_is_the_composed_model(name: 
     assert told == [("SKN232", "warning", line_of(text, read))]
     assert f"skn_runtime.{name}(" in program(made, "compose.py")
     assert "skn_runtime.load" not in program(made)
+    pattern = text.replace("('best.", "('{epoch:02d}-{loss:.2f}.", 1).replace("best", "07-0.11")
+    assert [d.code for d in compiled(pattern, 3).diagnostics] == ["SKN232"]
+    behind = block(dense("60"), after="model.save('best.keras')\nmodel = keras.models.load_model('best.keras')\n")
+    assert not compiled(behind, 3).diagnostics
     other = block(dense("60"), fit=fit, after=read.replace("best", "pretrained"))
     assert not compiled(other, 3).diagnostics
     assert not [d for d in compiled(text, 1).diagnostics if d.code == "SKN232"]
@@ -187,3 +191,33 @@ def test_what_is_joined_with_an_input_of_unknown_size_is_narrowed(join: str, wid
     made = compiled(block(DENSE.format(join=join), before), 3)
     assert [12, width] in widths(made)
     assert [24, 16 if join == "concatenate" else 24] in widths(made)
+
+
+@pytest.mark.parametrize("place", ["outside", "inside"])
+def test_a_lambda_that_trains_is_refused(place: str) -> None:
+    train = "train = lambda net: net.fit(x, y)\n"
+    compiling = "model.compile('adam', 'sparse_categorical_crossentropy')\n"
+    outside = place == "outside"
+    text = block(("" if outside else train) + dense("60"), train if outside else "", fit=f"{compiling}train(model)\n")
+    assert [(d.code, d.span.line) for d in errors(compiled(text, 3))] == [("SKN218", line_of(text, train))]
+
+
+BETWEEN = """\
+model = keras.Sequential([keras.Input((20,)), Dense(60, 'relu', name='fc'), Dense(10, 'softmax')])
+model.compile('adam', 'sparse_categorical_crossentropy')
+model.fit(x, y)
+{look}
+model.fit(x, y)
+"""
+
+
+@pytest.mark.parametrize(
+    ("look", "codes"),
+    [
+        ("model.get_layer('fc').trainable = False", []),
+        ("for one in model.layers[:1]: one.trainable = False", []),
+        ("print(model.layers[0].get_weights()[0].shape)", ["SKN231"]),
+    ],
+)
+def test_between_two_trainings_layers_may_be_frozen(look: str, codes: list[str]) -> None:
+    assert [d.code for d in errors(compiled(block(BETWEEN.format(look=look), fit=""), 3))] == codes

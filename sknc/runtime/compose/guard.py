@@ -8,14 +8,15 @@ autoencoder's layers) raises an explanation. Layers without trainable weights (a
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any, NoReturn
 
 import keras
 
 from ..errors import ProgramError
 
-_USES = ("fit", "evaluate", "predict", "predict_on_batch", "train_on_batch", "test_on_batch", "__call__")
+_USES = ("fit", "evaluate", "predict", "predict_on_batch", "train_on_batch", "test_on_batch")
+# Of every layer; a model's own weights are asked for while it is put together.
+_OF_LAYERS = ("__call__", "get_weights", "set_weights")
 
 
 def stand_in(original: Any, composed: Any) -> None:
@@ -31,19 +32,20 @@ def stand_in(original: Any, composed: Any) -> None:
     _forward(original, composed)
 
 
-def explain_layers(composed: Any, names: Iterable[str]) -> None:
-    """Let the composed model explain that it has no layers of the original's.
+def explain_layers(composed: Any, original: Any) -> None:
+    """Let the composed model know the original's layers, which explain that they were not trained when they are used.
+
+    A script that trains again may look some of them up to freeze them.
 
     Args:
         composed: The model that stands for the original.
-        names: What the original's layers are called.
+        original: The user's own model.
     """
-    find, missing = composed.get_layer, {*names} - {layer.name for layer in composed.layers}
+    find, own = composed.get_layer, {layer.name for layer in composed.layers}
+    others = {layer.name: layer for layer in original._flatten_layers(include_self=False) if layer.name not in own}
 
     def get_layer(name: Any = None, index: Any = None) -> Any:
-        if name in missing:
-            raise _untrained(name)
-        return find(name, index)
+        return others[name] if name in others else find(name, index)
 
     composed.get_layer = get_layer
 
@@ -85,4 +87,4 @@ def _retire(layer: Any) -> None:
     def refuse(self: Any, *args: Any, **kwargs: Any) -> NoReturn:
         raise _untrained(name)
 
-    _become(layer, {use: refuse for use in _USES if use == "__call__" or isinstance(layer, keras.Model)})
+    _become(layer, dict.fromkeys((*_OF_LAYERS, *(_USES if isinstance(layer, keras.Model) else ())), refuse))

@@ -66,7 +66,7 @@ def composed(model: Any, namespace: Mapping[str, Any] | None = None) -> Any:
     context.results["parameters"] = int(found.count_params())
     watch(found, context)
     if found is not model:
-        explain_layers(found, [layer.name for layer in model._flatten_layers(include_self=False)])
+        explain_layers(found, model)
         stand_in(model, found)
     return found
 

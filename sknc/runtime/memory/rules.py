@@ -18,6 +18,8 @@ from .tfrules import SHARING
 from .tracing import brief
 
 _RULE_SHAPE = (3, 5)
+# Elements of the smallest product of such a variable with itself.
+_LARGE = 9
 # The functions that an operation runs, by the names of its attributes, and how many inputs come before theirs.
 _OPENED = {
     "If": (("then_branch", "else_branch"), 1),
@@ -212,8 +214,8 @@ def _rule_ops(found: list[_Found], gradient: Any, handle: Any, slots: list[Any])
                 op.type,
                 tuple(dict.fromkeys(numbers[source] for source in sources)),
                 tuple(sorted(numbers[other] for other in before if numbers.get(other, GRADIENT) != GRADIENT)),
-                # A variable is read where it lies.
-                op.type != "ReadVariableOp" and any(tuple(tensor.shape) == _RULE_SHAPE for tensor in op.outputs),
+                # A variable is read where it lies. Products with itself, or turned over (Muon), are as large.
+                op.type != "ReadVariableOp" and any((t.shape.num_elements() or 0) >= _LARGE for t in op.outputs),
                 ("variable" if mine else "slot") if assigns else "",
                 mine and not assigns,
                 next((place for place, slot in enumerate(slots) if assigns and one.inputs[0] is slot), NOT_A_SLOT),

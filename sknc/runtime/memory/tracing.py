@@ -15,7 +15,7 @@ import keras
 import tensorflow as tf
 
 from .errors import PlanError
-from .execute.internals import noted_scopes
+from .execute.internals import keeping_rows, noted_scopes
 from .grappler import optimized
 from .loops import LOOPS, says_its_turns
 from .losses import own_training, traced_loss
@@ -156,7 +156,7 @@ def _trace(model: Any, batch: int, structure: Any, names: Any, host: str) -> Tra
         symbols = [keras.KerasTensor((batch, *spec.shape[1:]), spec.dtype) for spec in specs]
         model(keras.tree.pack_sequence_as(structure, symbols))
     # A function's graph: what the user's code took from outside (a table of positions, a metric's counts) is handed in.
-    with tf.__internal__.FuncGraph("sknc_step").as_default() as graph, noted_scopes() as scopes:
+    with tf.__internal__.FuncGraph("sknc_step").as_default() as graph, noted_scopes() as scopes, keeping_rows(batch):
         inputs = [_placeholder((batch, *spec.shape[1:]), spec.dtype) for spec in specs]
         stand_ins = {id(variable): _placeholder(variable.shape, variable.dtype) for variable in model.variables}
         weights = [stand_ins[id(variable)] for variable in model.trainable_variables]

@@ -42,6 +42,36 @@ def noted_scopes() -> Iterator[dict[str, str]]:
         opening.__enter__ = enter
 
 
+@contextmanager
+def keeping_rows(batch: int) -> Iterator[None]:
+    """Says how many rows layers make where TensorFlow lost that: a vocabulary's, for one.
+
+    Args:
+        batch: rows of what is fed in.
+    """
+    tf = importlib.import_module("tensorflow")
+    layer = _module("layers.layer").Layer
+    usual = layer.__call__
+
+    def known(tensor: Any) -> Any:
+        if not isinstance(tensor, tf.Tensor) or not tensor.shape.rank or tensor.shape[0] is not None:
+            return tensor
+        result = tf.ensure_shape(tensor, (batch, *tensor.shape[1:]))
+        for name in ("_keras_mask", "_keras_logits"):
+            if hasattr(tensor, name):
+                setattr(result, name, getattr(tensor, name))
+        return result
+
+    def calling(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return tf.nest.map_structure(known, usual(self, *args, **kwargs))
+
+    layer.__call__ = calling
+    try:
+        yield
+    finally:
+        layer.__call__ = usual
+
+
 def numbered_names() -> dict[str, int]:
     """Returns how far Keras has numbered the names of layers, by their classes."""
     return dict(_module("backend.common.global_state").get_global_attribute("object_name_uids") or {})

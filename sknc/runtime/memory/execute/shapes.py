@@ -49,7 +49,8 @@ def sample_shape(given: Any) -> tuple[int, ...] | None:
     if given is None:
         return None
     sizes: tuple[Any, ...] = tuple(given) if isinstance(given, Iterable) and not isinstance(given, str) else (given,)
-    if not sizes or not all(isinstance(size, numbers.Integral) and int(size) > 0 for size in sizes):
+    whole = [isinstance(size, numbers.Integral) and int(size) > 0 for size in sizes]
+    if not sizes or not all(whole) or any(isinstance(size, bool) for size in sizes):
         raise PlanError(
             f"input_shape={given!r} is not the shape of one sample: whole numbers above zero, without the batch, such "
             "as (224, 224, 3)"
