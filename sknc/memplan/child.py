@@ -7,6 +7,7 @@ make them all, so the process ends inside it.
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import json
 import os
 import sys
@@ -15,7 +16,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sknc.errors import SkncError
+from sknc.errors import MissingExtra, SkncError
 from sknc.memplan.reports import report_for
 from sknc.memplan.request import Request
 from sknc.memplan.usercode import UserCodeFailed, user_frames
@@ -77,7 +78,13 @@ def plan(request: Request, kind: str, name: str, answer: Callable[[Answer], None
         name: its name.
         answer: takes the answer; it does not return.
         tell: is told how far a long search is.
+
+    Raises:
+        MissingExtra: TensorFlow or Keras is not installed in this interpreter.
     """
+    for package in ("tensorflow", "keras"):
+        if importlib.util.find_spec(package) is None:
+            raise MissingExtra("cpu", f"sknc memplan of a {kind}", package)
     if kind == "script":
         from sknc.memplan.scripts import plan_script
 

@@ -10,6 +10,9 @@ import jsonschema  # type: ignore[import-untyped]
 import pytest
 
 from sknc.cli import main
+from sknc.errors import MissingExtra
+from sknc.memplan import child
+from sknc.memplan.request import Request
 from sknc.runtime.memory.errors import PlanError
 from sknc.runtime.memory.units import format_size, parse_size
 
@@ -185,3 +188,11 @@ def test_sizes_are_written() -> None:
         "886.0 MiB",
         "3.00 GiB",
     ]
+
+
+@pytest.mark.parametrize("kind", ["script", "keras", "callable"])
+def test_without_tensorflow_the_extra_is_named(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(MissingExtra, match="tensorflow") as caught:
+        child.plan(Request("train.py"), kind, "train.py", lambda _: None, lambda _: None)
+    assert "sknc[cpu]" in str(caught.value.hint)
