@@ -11,7 +11,6 @@ import os
 from typing import Any
 
 from .context import Context, session
-from .errors import ProgramError
 from .paths import path
 
 
@@ -54,7 +53,7 @@ def load_model(p: Any, *args: Any, **kwargs: Any) -> Any:
     if _composing(context) and context is not None and context.model is not None:
         return context.model
     if not exists(p):
-        raise FileNotFoundError(f"{os.fspath(p)!r} was not written by this program yet")
+        raise _missing(p)
     model = keras.models.load_model(path(p), *args, **kwargs)
     _note(context)
     if context is not None and context.fitted:
@@ -73,17 +72,22 @@ def load_weights(model: Any, p: Any, *args: Any, **kwargs: Any) -> None:
         **kwargs: more arguments for `Model.load_weights`.
 
     Raises:
-        ProgramError: nothing was trained yet.
+        FileNotFoundError: nothing was trained yet.
     """
     # The composed model consists of submodels that restored their own best weights already.
     if not _composing(session().current):
         if not glob.glob(f"{glob.escape(os.fspath(path(p)))}*"):  # TensorFlow's checkpoints are several files
-            raise ProgramError(
-                f"{os.fspath(p)!r} was not written by this program yet",
-                "the training that writes it must run first: look at the conditions around model.fit(...)",
-            )
+            raise _missing(p)
         model.load_weights(path(p), *args, **kwargs)
         _note(session().current)
+
+
+def _missing(p: Any) -> FileNotFoundError:
+    """What a script may catch that trains where there is nothing to load."""
+    return FileNotFoundError(
+        f"{os.fspath(p)!r} was not written by this program yet; the training that writes it must run first: look at "
+        "the conditions around model.fit(...)"
+    )
 
 
 def _note(context: Context | None) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import libcst as cst
 
 from sknc.script.interpreter import Event, Interpreter
+from sknc.script.tensors import listed
 from sknc.script.values import UNKNOWN, Arguments, Instance, Layer, Model, Seq, Value, constant
 
 # What of a layer is its own: what it makes, and what it has learned.
@@ -43,15 +44,16 @@ def find_layer(interp: Interpreter, model: Model, args: Arguments, node: cst.CST
     Returns:
         The layer, `UNKNOWN` when it cannot be told.
     """
-    found = next((layer for layer in model.layers if isinstance(layer, (Layer, Model))), None)
+    layers = listed(model)
+    found = next((layer for layer in layers if isinstance(layer, (Layer, Model))), None)
     if node is not None and found is not None:
         interp.inner.append((node, found, len(interp.events)))
     name, index = constant(args.get("name", 0)), constant(args.get("index", 1))
-    named = [layer for layer in model.layers if isinstance(layer, Layer) and constant(layer.args.get("name")) == name]
+    named = [layer for layer in layers if isinstance(layer, Layer) and constant(layer.args.get("name")) == name]
     if isinstance(name, str) and len(named) == 1:
         return named[0]
-    numbered = isinstance(index, int) and -len(model.layers) <= index < len(model.layers)
-    return model.layers[index] if numbered else UNKNOWN
+    numbered = isinstance(index, int) and -len(layers) <= index < len(layers)
+    return layers[index] if numbered else UNKNOWN
 
 
 def used(interp: Interpreter, model: Model, fits: Sequence[Event]) -> cst.CSTNode | None:

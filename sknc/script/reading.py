@@ -183,10 +183,6 @@ class _Reader:
                 self.error(codes.SEVERAL_OUTPUTS.at(self._at(model.node or fits[0].node), count=len(model.outputs)))
                 return None
             self._shared(model, fits)
-            inside = inner.used(self.interp, model, fits)
-            if inside is not None:
-                line = self.source.line(self.source.span(fits[0].node)[0])
-                self.error(codes.INNER_LAYER.at(self._at(inside), line=line))
         kind = self._kind(model, begin)
         if kind is None or self.failed:
             return None
@@ -230,7 +226,7 @@ class _Reader:
         return None
 
     def _shared(self, model: Model, fits: list[Event]) -> None:
-        """Refuse the use of another model on the trained layers after the training."""
+        """Refuse the use of the trained layers, or of another model on them, after the training."""
         trained = {id(layer) for layer in inner.all_layers(model)} - {id(model)}
         last = max((e.order for e in fits if e.target is model), default=-1)
         line = self.source.line(self.source.span(fits[0].node)[0])
@@ -244,6 +240,9 @@ class _Reader:
                 shares = {id(layer) for layer in inner.all_layers(other, {id(model)})} | {id(other)}
                 if shares & trained:
                     self.error(codes.SHARED_LAYERS.at(self._at(event.node), line=line))
+        inside = inner.used(self.interp, model, fits)
+        if inside is not None:
+            self.error(codes.INNER_LAYER.at(self._at(inside), line=line))
 
     def _foreign_weights(self, graph: WidthGraph, model: Model, events: list[Event], fits: list[Event]) -> None:
         """Weights that are loaded from elsewhere before the training have the size that they have."""

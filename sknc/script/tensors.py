@@ -120,8 +120,7 @@ def shape_attribute(interp: Interpreter, owner: Tensor | Model, name: str) -> Va
     """Say what a shape-like attribute of a tensor or model is; None for other attributes."""
     tensor = owner if isinstance(owner, Tensor) else (owner.outputs[0] if owner.outputs else None)
     if isinstance(owner, Model) and name == "layers":
-        # What is fed into a Sequential model is no layer of it.
-        return Seq([one for one in owner.layers if not (owner.sequential and isinstance(one, Tensor))])
+        return Seq(listed(owner))
     if isinstance(owner, Model) and name in ("output", "outputs", "input", "inputs"):
         ends = owner.outputs if name.startswith("output") else owner.inputs
         if name in ("output", "input"):
@@ -130,6 +129,11 @@ def shape_attribute(interp: Interpreter, owner: Tensor | Model, name: str) -> Va
     if name in ("shape", "output_shape") and tensor is not None:
         return UNKNOWN if tensor.shape is None else Seq([Const(None), *(_size(interp, dim) for dim in tensor.shape)])
     return None
+
+
+def listed(model: Model) -> list[Value]:
+    """Return a model's layers as `model.layers` has them: what is fed into a Sequential model is none."""
+    return [one for one in model.layers if not (model.sequential and isinstance(one, Tensor))]
 
 
 def _size(interp: Interpreter, dim: Dim) -> Value:

@@ -206,7 +206,7 @@ class TestFinish:
 
     def test_weights_that_nothing_has_written_yet(self, begin) -> None:
         begin()
-        with pytest.raises(skn_runtime.ProgramError, match="was not written by this program yet"):
+        with pytest.raises(FileNotFoundError, match="was not written by this program yet"):
             skn_runtime.load_weights(spy(), "mine.weights.h5")
 
     def test_a_loaded_model_is_saved_and_said_to_be_loaded(self, begin, program, capsys) -> None:

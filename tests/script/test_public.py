@@ -221,3 +221,14 @@ model.fit(x, y)
 )
 def test_between_two_trainings_layers_may_be_frozen(look: str, codes: list[str]) -> None:
     assert [d.code for d in errors(compiled(block(BETWEEN.format(look=look), fit=""), 3))] == codes
+
+
+def test_get_layer_counts_as_keras_does() -> None:
+    """What is fed into a Sequential model is none of its layers: number 1 is the output's, which cannot stay."""
+
+    def codes(index: int) -> list[str]:
+        set_one = f"model.get_layer(index={index}).set_weights(weights)\n"
+        text = BETWEEN.replace("{look}\n", "").replace("model.fit", f"{set_one}model.fit", 1)
+        return [d.code for d in errors(compiled(block(text, "from other import weights\n", fit=""), 3))]
+
+    assert (codes(0), codes(1)) == ([], ["SKN209"])
